@@ -1,17 +1,17 @@
 /* C interface of libattnscope_kernels.so: attention kernels on a GPU, for other programs.
  *
  * Plain C, to be linked or loaded at run time (dlopen, ctypes). Every struct that may grow begins
- * with struct_size: set it to sizeof(the struct) as you compiled it and zero the rest; a library
- * with fewer fields rejects nonzero values in the fields that it lacks. Fields are only added at
+ * with struct_size: set it to the sizeof of the struct that you compiled and zero the rest. An
+ * older library rejects nonzero values in fields that it does not have. Fields are only added at
  * the end.
  *
- * Tensors are in device memory, [batch, heads, rows, head_dim] with a contiguous last axis and any
- * other strides, so that the memory of other frameworks needs no copy. Pointers named *_dev are
- * device pointers of the session's GPU; a stream is a cudaStream_t, NULL the default stream.
+ * Tensors are in device memory, [batch, heads, rows, head_dim] with a contiguous last axis; the
+ * other strides are arbitrary, so tensors of other frameworks need no copy. Pointers named *_dev
+ * are device pointers on the session's GPU. A stream is a cudaStream_t; NULL is the default stream.
  *
- * A session owns the GPU's context in a separate thread. Its calls may come from any thread; they
- * run one after another. Every call returns a status; attnscope_last_message() explains a status
- * other than ATTNSCOPE_OK in one line, for the calling thread. */
+ * A session owns the GPU's context in a separate thread. Any thread may call it; the calls run one
+ * after another. Every call returns a status; attnscope_last_message() explains in one
+ * line why the calling thread's last call did not return ATTNSCOPE_OK. */
 #ifndef ATTNSCOPE_KERNELS_H
 #define ATTNSCOPE_KERNELS_H
 
@@ -30,13 +30,13 @@
 extern "C" {
 #endif
 
-/* Changes when an older caller would no longer work; additions do not change it. */
+/* Increases only with changes that break older callers, not with additions. */
 #define ATTNSCOPE_KERNELS_VERSION 3
 
 typedef enum attnscope_status {
   ATTNSCOPE_OK = 0,
   ATTNSCOPE_INVALID_REQUEST = 1, /* invalid request; the message says what would be accepted */
-  ATTNSCOPE_FAILED = 2,          /* attempted, and failed (out of memory, a CUDA error) */
+  ATTNSCOPE_FAILED = 2,          /* attempted but failed (out of memory, a CUDA error) */
   ATTNSCOPE_UNAVAILABLE = 3,     /* no driver, no GPU, no library, no permission */
   ATTNSCOPE_LOST = 4             /* an earlier error corrupted the GPU's context: open again in a
                                     new process */
@@ -60,9 +60,9 @@ typedef enum attnscope_carry {
 
 typedef struct attnscope_session attnscope_session;
 
-/* The problem: softmax(Q K^T / sqrt(head_dim)) V under a mask. From soft_cap on, zero means unused;
- * a kernel rejects a field in use that it does not support. Pointers are to host memory, read
- * during the call. */
+/* The problem: softmax(Q K^T / sqrt(head_dim)) V under a mask. In soft_cap and the fields after it,
+ * zero means unused; a kernel rejects a field that is used but not supported. Pointers point to
+ * host memory, which is read during the call. */
 typedef struct attnscope_problem {
   uint32_t struct_size;
   int32_t dtype; /* attnscope_dtype */
@@ -82,12 +82,12 @@ typedef struct attnscope_problem {
   const double* alibi_slopes; /* [heads] */
   double dropout_probability; /* p, less than 1 */
   uint64_t dropout_seed;
-  int64_t dropout_first_batch; /* index of the first batch entry and head in the batch for */
-  int64_t dropout_first_head;  /* which the bits are drawn */
+  int64_t dropout_first_batch; /* the bits are drawn for a larger batch, in which these are */
+  int64_t dropout_first_head;  /* the indices of the first batch entry and head */
   /* Key padding: the number of valid keys of each batch entry, [batch]. */
   const int64_t* key_lengths;
-  /* Packed sequences, batch 1: sequence s has the queries from cu_seqlens_q[s] and the keys from
-   * cu_seqlens_k[s] on; both have sequences + 1 numbers, from 0 to seq_len and kv_len. */
+  /* Packed sequences, batch 1: sequence s begins at query cu_seqlens_q[s] and key cu_seqlens_k[s];
+   * both arrays have sequences + 1 numbers, from 0 to seq_len and to kv_len. */
   const int64_t* cu_seqlens_q;
   const int64_t* cu_seqlens_k;
   int64_t sequences;
@@ -107,7 +107,7 @@ typedef struct attnscope_kernel {
   const char* name;      /* "standard", "flash1", "flash2", "block_sparse2", "split_kv" */
   int64_t block_rows;    /* Br; 0 with block_cols = 0: the kernel's default tiling */
   int64_t block_cols;    /* Bc */
-  int32_t deterministic; /* backward: 1: dQ is bit-identical on every run */
+  int32_t deterministic; /* 1: the backward pass's dQ is bit-identical on every run */
   int32_t reserved;      /* 0 */
 } attnscope_kernel;
 
@@ -130,7 +130,7 @@ typedef struct attnscope_pass {
   attnscope_tensor v;  /* [B, H_kv, N_kv, d] */
   attnscope_tensor o;  /* [B, H, N, d], written by the forward pass, read by the backward pass */
   float* lse_dev;      /* [B, H, N] contiguous, as o; natural logarithm, -inf: empty row */
-  void* workspace_dev; /* of at least the bytes that the pass needs, 256-byte aligned */
+  void* workspace_dev; /* at least as many bytes as the pass needs, 256-byte aligned */
   uint64_t workspace_bytes;
   void* stream; /* cudaStream_t */
   /* Backward pass only */
@@ -138,7 +138,7 @@ typedef struct attnscope_pass {
   attnscope_tensor dq;         /* [B, H, N, d], written */
   attnscope_tensor dk;         /* [B, H_kv, N_kv, d], written */
   attnscope_tensor dv;         /* [B, H_kv, N_kv, d], written */
-  void* forward_workspace_dev; /* as the forward pass left it; standard writes dP over S there */
+  void* forward_workspace_dev; /* as the forward pass left it; standard puts dP in place of S */
 } attnscope_pass;
 
 /* ATTNSCOPE_KERNELS_VERSION of the library. */
@@ -147,7 +147,7 @@ ATTNSCOPE_API uint32_t attnscope_kernels_version(void);
 /* The commit that the library was built from. */
 ATTNSCOPE_API const char* attnscope_kernels_commit(void);
 
-/* 1 when its sources differed from that commit's, else 0. */
+/* 1 if its sources differed from that commit's, else 0. */
 ATTNSCOPE_API int32_t attnscope_kernels_has_local_changes(void);
 
 /* Why the calling thread's last call did not return ATTNSCOPE_OK; "" after success. */

@@ -29,7 +29,7 @@ struct BackwardParameters {
   float* D = nullptr;          ///< [B, H, N], rowsum(dO * O)
   /// The sum of dS K, unscaled: [B, H, row pieces, pieces, 128]; in fp32 problems [B, H, N, d].
   float* dQ_accum = nullptr;
-  /// [2, B, H, Tr]: whose turn it is to add to dQi, or to each of its two parts; null: no order
+  /// [2, B, H, Tr]: whose turn it is to add to dQi, or to each of its two parts; null: any order
   int* dQ_turns = nullptr;
   const int* row_tiles = nullptr;  ///< each column tile's row tiles, in lists like column_tiles
   ScoreParameters scores = {};

@@ -25,16 +25,16 @@ Index flash1_score_bytes(const BlockRequest& request) {
   return flash1_score_rows_shared_bytes(score_features(request.problem), request.tiling);
 }
 
-/// Rows that bulk copies accept have a multiple of this many elements: 16 bytes.
+/// Bulk copies accept rows whose length is a multiple of this many elements: 16 bytes.
 constexpr Index kHopperRowStep = 8;
 
-/// Plain softmax attention in 16 bits, without a switch of the mma.sync program.
+/// Plain softmax attention in 16-bit precision, with none of the mma.sync program's switches.
 bool is_plain_on_hopper(const AttentionProblem& problem, const Knobs& knobs) {
   return knobs == Knobs{.visit_hidden = knobs.visit_hidden} && problem.dtype != DType::fp32 &&
          !score_features(problem).any();
 }
 
-/// Threads of a block in fp32, on the CUDA cores: sixteen own four rows.
+/// Threads of a block in fp32, on the CUDA cores: sixteen threads own four rows.
 int cuda_core_threads(const Tiling& tiling) {
   return static_cast<int>(4 * tiling.Br);
 }

@@ -14,7 +14,7 @@ namespace attnscope::kernels {
 struct BlockShape {
   int threads = 0;
   Index shared_bytes = 0;  ///< dynamic
-  std::string limit = {};  ///< why no block can compute this tiling, in one clause; else empty
+  std::string limit = {};  ///< in one clause, why no block can compute this tiling; else empty
 };
 
 /// Shared memory of a block on the GPUs that have the most: 227 KiB.
@@ -23,8 +23,8 @@ inline constexpr Index kMostSharedBytes = Index{227} * 1024;
 /// The GPUs that have Hopper's instructions.
 inline constexpr std::string_view kHopperComputeCapability = "9.0";
 
-/// The properties of a GPU that determine the tiles and programs of a run. By default those of no
-/// GPU in particular: the programs that every GPU runs, and the most shared memory.
+/// The properties of a GPU that determine the tiles and programs of a run. The defaults describe no
+/// particular GPU: the programs that every GPU runs, and the most shared memory.
 struct ProgramTarget {
   std::string compute_capability = {};  ///< "9.0"
   Index shared_bytes_per_block = kMostSharedBytes;
@@ -35,12 +35,12 @@ struct ProgramTarget {
   }
 };
 
-/// What a block computes, and on which GPU.
+/// The work of a block, and the GPU that it runs on.
 struct BlockRequest {
   const AttentionProblem& problem;
   Tiling tiling;
   Carry carry = Carry::problem;  ///< the precision of O in HBM between passes
-  /// flash1's forward pass uses fewer stages if this is less.
+  /// if this is smaller, flash1's forward pass uses fewer stages
   Index shared_bytes_per_block = kMostSharedBytes;
   Knobs knobs = {};
 };
@@ -54,23 +54,25 @@ BlockShape flash2_forward_shape(const BlockRequest& request);
 BlockShape flash2_backward_shape(const BlockRequest& request);
 BlockShape split_kv_shape(const BlockRequest& request);
 
-/// The shape in any tiling. Its `limit` is also set if no kernel accepts the sides of the tile, or
-/// if no GPU has that much shared memory.
+/// The shape in any tiling. Its `limit` is also set if no kernel accepts the sides of the tile or
+/// no GPU has enough shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
 /// Whether flash1's backward pass has a program that uses Hopper's instructions for this request:
-/// plain softmax attention, in 16 bits, in one head dimension and tiling, without a switch.
+/// plain softmax attention in 16-bit precision, with one head dimension and tiling, without
+/// switches.
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 
-/// The same for flash2's backward pass: plain softmax attention, in 16 bits, in rows that bulk
-/// copies accept, in tilings whose gradients fit in a thread block's registers, without a switch.
+/// The same for flash2's backward pass: plain softmax attention in 16-bit precision, with rows that
+/// bulk copies accept and tilings whose gradients fit in a thread block's registers, without
+/// switches.
 bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs = {});
 
-/// The same for flash2's forward pass: in 16 bits, in rows that bulk copies accept (multiples of 16
-/// bytes), in tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its
-/// shared memory, and with the switches that this program has.
+/// The same for flash2's forward pass: 16-bit precision, rows that bulk copies accept (multiples of
+/// 16 bytes), tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its
+/// shared memory, and only switches that this program has.
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
 
@@ -80,7 +82,8 @@ bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
 Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
                            const Knobs& knobs);
 
-/// Stages of flash1's forward pass in 16 bits: the most that fit with the score features.
+/// Stages of flash1's forward pass in 16-bit precision: the most that fit beside the score
+/// features.
 Index flash1_stages(const BlockRequest& request);
 
 }  // namespace attnscope::kernels

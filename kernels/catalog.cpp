@@ -24,7 +24,7 @@ constexpr std::string_view kFlash2HopperKnobs[] = {"stages",  "rescale",   "mask
 constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", kInstructionsKnob};
 constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 
-/// KernelPass::workspace_bytes for a layout that follows from the problem alone.
+/// KernelPass::workspace_bytes for a layout that depends only on the problem.
 template <auto layout_of>
 std::size_t bytes_of(const AttentionProblem& problem, const Tiling& /*tiling*/, Carry /*carry*/) {
   return layout_of(problem).bytes;
@@ -46,7 +46,7 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .workspace_bytes = bytes_of<flash2_backward_workspace>,
                                      .knobs = kBackwardKnobs};
 
-/// flash2's pass on lists of tiles.
+/// The pass of flash2, run on lists of tiles.
 constexpr KernelPass listed(KernelPass pass) {
   pass.has_fp32 = false;
   if (pass.dQ_order == DqOrder::fixed_on_request) pass.dQ_order = DqOrder::any;

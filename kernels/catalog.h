@@ -20,21 +20,21 @@ namespace attnscope::kernels {
 struct LaunchKind;
 struct LaunchProgram;
 
-/// What one thread block of a tile launch computes.
+/// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
 
 /// The problems with score features that a kernel accepts: none, those of decoding (windows, key
 /// lengths, soft-capping and ALiBi), or all.
 enum class TakesScores : std::uint8_t { none, decoding, all };
 
-/// The order in which a backward pass sums dQ: always the same one, a fixed one only if the run
-/// asks for it (RunSpec::deterministic), or an arbitrary one.
+/// The order in which a backward pass sums dQ: always the same, fixed only if the run requests it
+/// (RunSpec::deterministic), or arbitrary.
 enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
 
 /// One pass of a kernel.
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
-  bool has_fp32 = false;         ///< in 16 bits every pass exists
+  bool has_fp32 = false;         ///< in 16-bit precision every pass exists
   std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
@@ -43,7 +43,7 @@ struct KernelPass {
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  /// The knobs among these that the program with Hopper's instructions has.
+  /// those that the program with Hopper's instructions has, too
   std::span<const std::string_view> hopper_knobs = {};
 };
 
@@ -56,21 +56,21 @@ struct KernelInfo {
   TakesScores fp32_scores = TakesScores::none;
   bool honours_carry = false;
   bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps
-  bool always_writes_lse = true;  ///< else only if the caller requests it
-  /// What the backward pass reads in the forward pass's workspace: "P"; "": nothing.
+  bool always_writes_lse = true;  ///< otherwise only if the caller requests it
+  /// The tensor in the forward pass's workspace that the backward pass reads: "P"; "": none.
   std::string_view forward_state = {};
   KernelPass forward;
   std::optional<KernelPass> backward = {};
-  /// The programs of a run in the order of their launches, except cuBLAS's and "sum_heads".
+  /// The programs of a run in launch order, without cuBLAS's and "sum_heads".
   std::vector<LaunchProgram> (*programs)(const ResolvedRun& run, const ProgramTarget& target,
                                          const LaunchKind& kind);
 
   bool has_backward() const { return backward.has_value(); }
-  /// Its backward pass or, for the other kinds, its forward pass.
+  /// Its backward pass for that kind of pass, otherwise its forward pass.
   const KernelPass& pass(PassKind kind) const {
     return kind == PassKind::backward ? backward.value() : forward;
   }
-  /// The resources of a block of the pass; null without such a pass, and if cuBLAS chooses the
+  /// The resources of a block of the pass; null if there is no such pass or cuBLAS chooses the
   /// tiles.
   BlockShapeOf block_shape(PassKind kind) const {
     return kind != PassKind::backward || backward ? pass(kind).shape : nullptr;
@@ -78,7 +78,7 @@ struct KernelInfo {
   TakesScores takes_scores(DType dtype) const {
     return dtype == DType::fp32 ? fp32_scores : scores;
   }
-  /// The switches of a pass, or those of both, each once.
+  /// The switches of a pass; for both passes, each switch once.
   std::vector<const Knob*> knobs(PassKind kind) const;
   bool has_knob(const Knob& knob, PassKind kind) const;
 };
@@ -90,7 +90,7 @@ const KernelInfo* find_kernel(std::string_view name);
 /// Whether the kernel has the pass in this precision; for `both`, whether it has the forward pass.
 bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 
-/// The run's kernel; a programming error when the catalog has none of this name.
+/// The run's kernel. It is a programming error if the catalog has none of this name.
 const KernelInfo& kernel_of(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

@@ -10,16 +10,16 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Which head dimensions the line is for: every one that is padded to the width, or only the width
-/// itself, whose rows are copied without a check of their columns.
+/// The head dimensions that the line applies to: all that are padded to the width, or only the
+/// width itself, whose rows are copied without checking their columns.
 enum class Takes : std::uint8_t { padded, exactly };
 
-/// Which problems the line is for: those with score features, those without, or both.
+/// The problems that the line applies to: those with score features, those without, or both.
 enum class Scores : std::uint8_t { any, plain, scored };
 
 constexpr Tiling kNone{0, 0};
 
-/// One line of the table. Later lines are for problems that no earlier line matches, and for GPUs
+/// One line of the table. Later lines apply to problems that no earlier line matches, and to GPUs
 /// with less shared memory.
 struct DefaultTilings {
   std::string_view kernel;
@@ -42,7 +42,7 @@ constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::s
 constexpr Takes kExactly = Takes::exactly;
 
 // clang-format off
-// In 16 bits. Hopper uses these, too, unless kHopperTilings below has another.
+// 16-bit precision. Hopper uses these, too, unless kHopperTilings below has another.
 constexpr DefaultTilings kDefaults[] = {
     {"flash1", kForward, 16, {128, 128}},
     {"flash1", kForward, 32, {128, 128}},
@@ -121,7 +121,7 @@ constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {192, 128}},  {kForwar
                                            {kForward, 256, {128, 80}},  {kBackward, 256, {64, 64}}};
 
 /// The default tiling of such a program for the problem, if flash2 or block_sparse2 has one that
-/// computes it and whose tiles fit.
+/// supports the problem and its tiles fit.
 std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem, const Knobs& knobs) {
   const bool has_program = kernel.pass(pass).block_work != BlockWork::head &&
@@ -139,7 +139,7 @@ std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
 constexpr Tiling kCublasTiling{128, 256}, kCublasFp32Tiling{128, 64};
 
 constexpr Tiling kCudaCoreDefault{64, 64};
-// Smaller ones for GPUs with less shared memory, at wide heads
+// Smaller tiles for wide heads on GPUs with less shared memory
 constexpr Tiling kCudaCoreSmaller{32, 32}, kCudaCoreSmallest{16, 16};
 
 }  // namespace

@@ -10,17 +10,17 @@
 
 namespace attnscope::kernels {
 
-/// The tilings that a kernel's programs for every GPU use by default for the problem, the fastest
-/// on Hopper first: a GPU uses the first whose blocks fit its shared memory. Empty if the kernel
+/// A kernel's default tilings for the problem, for the programs that run on every GPU, fastest on
+/// Hopper first: a GPU uses the first whose blocks fit in its shared memory. Empty if the kernel
 /// has no such pass, or does not accept the precision or head dimension. For `standard`, whose
 /// tiles cuBLAS chooses: the tile that the library used in measurements on an H200.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
-/// The default tiling on a GPU: the one of the program with Hopper's instructions, if the table has
-/// one and the GPU, the problem and the switches allow it; else the first whose blocks fit in the
-/// GPU's shared memory; else the first. `carry`: the precision of O in HBM between passes. Nothing
-/// if default_tilings() is empty.
+/// The default tiling on a GPU: that of the program with Hopper's instructions, if the table has
+/// one and the GPU, the problem and the switches allow it; otherwise the first whose blocks fit in
+/// the GPU's shared memory, or the first of all if none fits. `carry`: the precision of O in HBM
+/// between passes. Nothing if default_tilings() is empty.
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
                                      const ProgramTarget& target = {}, const Knobs& knobs = {});

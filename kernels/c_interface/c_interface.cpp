@@ -43,7 +43,7 @@ attnscope_status answer(const std::optional<Error>& error, const attnscope_sessi
   return ATTNSCOPE_FAILED;
 }
 
-/// Runs the body; no exception leaves the library.
+/// Runs the body; no exception escapes from the library.
 template <typename Body>
 attnscope_status guarded(const attnscope_session* session, Body&& body) {
   try {

@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// A number of a C enumeration as a value of the C++ one, which lists the same values in the same
+/// Converts a value of a C enumeration to the C++ one, which lists the same values in the same
 /// order.
 template <typename Enum>
 std::optional<Error> read_enum(int32_t value, Enum last, const char* name, Enum& to) {
@@ -37,7 +37,7 @@ void read_array(const Element* numbers, Index count, std::vector<Number>& to) {
   if (numbers != nullptr) to.assign(numbers, numbers + count);
 }
 
-/// The lists of a mask whose tiles are given one byte each. The grid of tiles is compared with the
+/// The tile lists of a mask that has one byte per tile. The grid of tiles is checked against the
 /// problem's later.
 std::optional<Error> read_block_mask(const attnscope_problem& known, AttentionProblem& problem) {
   if (known.block_mask == nullptr) return std::nullopt;
@@ -65,7 +65,8 @@ std::optional<Error> read_block_mask(const attnscope_problem& known, AttentionPr
   return std::nullopt;
 }
 
-/// Reads score function, key lengths, packing and block mask of a problem whose sizes are valid.
+/// Reads the score function, key lengths, packing and block mask of a problem whose sizes are
+/// valid.
 std::optional<Error> read_extras(const attnscope_problem& known, AttentionProblem& problem) {
   if (known.soft_cap != 0.0) problem.score.soft_cap = known.soft_cap;
   read_array(known.alibi_slopes, problem.heads, problem.score.alibi_slopes);

@@ -11,7 +11,7 @@
 
 namespace attnscope::kernels {
 
-/// Bytes of the struct in the first version of the library: no caller's struct is smaller.
+/// The struct's size in bytes in the first version of the library: no caller's struct is smaller.
 template <typename Struct>
 inline constexpr std::size_t kFirstBytes = sizeof(Struct);
 
@@ -22,8 +22,8 @@ inline constexpr std::size_t kFirstBytes<attnscope_kernel> = offsetof(attnscope_
                                                                       deterministic);
 
 /// Copies a caller's struct into `known`, which is all zeros: fields that a shorter struct lacks
-/// are unused. A longer one is from a newer caller: its unknown fields must be zero, since they
-/// cannot be honoured.
+/// count as unused. A longer struct comes from a newer caller: its unknown fields must be zero,
+/// since they cannot be honoured.
 template <typename Struct>
 std::optional<Error> read_struct(const Struct* given, Struct& known, const char* name) {
   if (given == nullptr) return invalid_request("{} is NULL", name);
@@ -41,7 +41,7 @@ std::optional<Error> read_struct(const Struct* given, Struct& known, const char*
                          name, given->struct_size, sizeof(Struct));
 }
 
-/// Reads the run. Its tiling is 0 x 0 if the caller gives neither a tiling nor a block mask.
+/// Reads the run. The tiling is 0 x 0 if the caller gives neither a tiling nor a block mask.
 Result<ResolvedRun> read_request(PassKind pass, const attnscope_problem* problem,
                                  const attnscope_kernel* kernel);
 

@@ -1,4 +1,4 @@
-/// A kernel of the embedded sources with its template arguments, and the size of its thread blocks.
+/// A kernel of the embedded sources, its template arguments and the size of its thread blocks.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,9 +14,9 @@
 
 namespace attnscope::kernels {
 
-/// What selects a launch's instance besides its problem.
+/// The choices besides the problem that select a launch's instance.
 struct LaunchKind {
-  bool listed = false;  ///< its blocks visit lists of tiles, of a block mask or packed sequences
+  bool listed = false;  ///< its blocks visit lists of tiles (block mask, packed sequences)
   bool traced = false;  ///< it records into a TraceBuffer
   bool hopper = false;  ///< its products use Hopper's instructions
   Knobs knobs = {};
@@ -29,7 +29,7 @@ struct BlockProgram {
   KernelProgram program;  ///< its architecture is chosen later
   int threads = 0;
   Index shared_bytes = 0;              ///< dynamic
-  std::string_view instructions = {};  ///< of its matrix products; "": it has none
+  std::string_view instructions = {};  ///< the instructions of its matrix products; "": it has none
   /// Its blocks may start while the previous launch on the stream is still running, if the GPU
   /// supports this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;
@@ -50,9 +50,9 @@ inline std::string trace_policy(bool traced) {
   return in_device(traced ? "BlockTrace" : "NoTrace");
 }
 
-/// How a kernel copies the rows of a tile: without a check of each chunk's column if the problem's
-/// d is the width of the tiles. At widths above 128 the loops would then unroll until registers
-/// spill. Width 96 keeps the check: its cost there was not measured.
+/// How a kernel copies the rows of a tile: without checking each chunk's column if the problem's d
+/// is the width of the tiles. Widths above 128 keep the check, since without it the loops would
+/// unroll until registers spill. So does width 96, where the cost of the check was not measured.
 inline std::string columns_policy(Index d, Index width) {
   const bool whole_rows = d == width && width <= 128 && width != 96;
   return in_device(whole_rows ? "Columns::all" : "Columns::first");
@@ -70,7 +70,7 @@ inline std::string features_argument(const ScoreFeatures& features) {
                      features.soft_cap, features.alibi, features.dropout);
 }
 
-/// The instance of a template in attnscope::kernels for these arguments: numbers, truth values and
+/// The instance of a template in attnscope::kernels with these arguments: numbers, booleans and
 /// names.
 template <typename... Arguments>
 std::string instance_of(std::string_view kernel, const Arguments&... arguments) {

@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The number that ends right before `unit` in the text; 0 if there is none.
+/// The number directly before `unit` in the text; 0 if there is none.
 int number_before(std::string_view text, std::string_view unit) {
   const std::size_t end = text.find(unit);
   if (end == text.npos) return 0;
@@ -126,7 +126,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
 
   std::vector<std::string> options = compiler_options(program);
-  // NVRTC reports nothing about code that it takes from its own cache
+  // NVRTC does not report resources for code from its own cache
   constexpr CudaVersion kFirstWithCache{12, 9};
   if (version_of(nvrtc) >= kFirstWithCache) options.emplace_back("--no-cache");
   const auto begin = std::chrono::steady_clock::now();

@@ -20,7 +20,7 @@ struct KernelProgram {
   std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
   std::string architecture = {};          ///< "sm_90a", or "compute_90": target_architecture()
   std::vector<std::string> options = {};  ///< additional options of NVRTC
-  std::string text = {};                  ///< code after the sources that is not embedded
+  std::string text = {};                  ///< code to append, from no embedded file
 
   auto operator<=>(const KernelProgram&) const = default;
 };
@@ -28,7 +28,7 @@ struct KernelProgram {
 /// The SM resources that a kernel uses, as the compiler reports them.
 struct KernelResources {
   int registers = 0;            ///< per thread
-  int spill_stores = 0;         ///< bytes per thread, counted over the instructions
+  int spill_stores = 0;         ///< bytes per thread, summed over the instructions
   int spill_loads = 0;          ///< the same
   int stack_bytes = 0;          ///< per thread; spills are stored there
   int static_shared_bytes = 0;  ///< per block, in addition to dynamic shared memory
@@ -47,7 +47,7 @@ struct CompiledKernel {
 /// What a "--ptxas-options=-v" log reports about one of its kernels, `entry`.
 KernelResources resources_in(std::string_view log, std::string_view entry);
 
-/// Every option that the program is compiled with.
+/// All options that the program is compiled with.
 std::vector<std::string> compiler_options(const KernelProgram& program);
 
 /// Compiles the program in the calling thread. unavailable if NVRTC cannot be loaded; failed, with

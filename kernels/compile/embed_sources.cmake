@@ -1,5 +1,5 @@
-# Writes OUTPUT, a C++ file with the text of every one of FILES (relative to ROOT), and the lines
-# that comments mark as doing a step, "// @scores": an unknown step does not compile.
+# Writes OUTPUT, a C++ file with the text of each of FILES (relative to ROOT) and the lines that
+# comments such as "// @scores" mark as a step: an unknown step does not compile.
 #   cmake -DFILES=a;b -DROOT=... -DOUTPUT=... -P embed_sources.cmake
 set(entries "")
 set(marks "")
@@ -7,7 +7,7 @@ foreach(file IN LISTS FILES)
   file(READ ${ROOT}/${file} text)
   string(APPEND entries "    {\"${file}\", R\"attnscope_source(${text})attnscope_source\"sv},\n")
 
-  # A list of lines: without the characters that CMake treats specially in lists
+  # A list of lines, without the characters that are special in CMake's lists
   string(REGEX REPLACE "[][;\\\\]" "." lines "${text}")
   string(REPLACE "\n" ";" lines "${lines}")
   set(number 0)

@@ -11,11 +11,10 @@
 
 namespace attnscope::kernels {
 
-/// Everything that decides what a program compiles to: the text of its include closure, its
-/// expression and options, the architecture and NVRTC's build.
+/// Everything that determines the compiled code: the text of the program and its includes, its
+/// expression and options, the architecture and the build of NVRTC.
 std::string cache_key(const KernelProgram& program, const std::string& nvrtc_build);
 
-/// A DiskCache of compiled kernels.
 class KernelCache {
  public:
   static constexpr std::uintmax_t kMostBytes = std::uintmax_t{256} << 20U;

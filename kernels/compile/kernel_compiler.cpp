@@ -41,7 +41,7 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
   if (!kept) return cancelled();
   if (*kept) return ObtainedKernel{std::move(*kept), KernelOrigin::memory};
 
-  // Released in any case: others may wait for it
+  // Release the key in any case: other threads may be waiting for it
   struct Claim {
     KernelCompiler& compiler;
     const std::string& key;
@@ -89,7 +89,7 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::future<void>> workers;
   for (std::size_t n = 0; n < std::min(cores, programs.size()); ++n) {
-    // No launch policy is given: if no more threads can be started, get() runs the work in this one
+    // No launch policy: if no more threads can be started, get() runs the work in this thread
     workers.push_back(std::async(work));
   }
   for (std::future<void>& worker : workers) worker.get();

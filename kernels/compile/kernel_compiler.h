@@ -33,28 +33,28 @@ struct CompileControl {
   std::function<void(int done, int all)> progress = {};
 };
 
-/// Any thread may use it; different programs are compiled at the same time.
+/// Any thread may use it; different programs are compiled in parallel.
 class KernelCompiler {
  public:
   explicit KernelCompiler(KernelCache disk) : disk_(std::move(disk)) {}
 
-  /// The program's kernel. Waits if another thread compiles the same program. Errors and `cancel`
-  /// as in compile(). A cached kernel is found only if the NVRTC build that compiled it can be
-  /// loaded.
+  /// The program's kernel. Waits if another thread is compiling the same program. Errors and
+  /// `cancel` as in compile(). A cached kernel is found only if the NVRTC build that compiled it
+  /// can be loaded.
   Result<ObtainedKernel> obtain(const KernelProgram& program,
                                 const std::atomic<bool>* cancel = nullptr);
 
-  /// Obtains all programs, at most one per core at a time. The first error ends it, as does an
-  /// exception on any thread, which is rethrown here.
+  /// Obtains all programs, at most one per core at a time. Stops at the first error or exception on
+  /// any thread; the exception is rethrown here.
   std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
                                   const CompileControl& control);
 
  private:
-  /// The kernel in memory; null if the caller must obtain it and release() the key; nothing when
+  /// The kernel in memory; null if the caller must obtain it and release() the key; nothing if
   /// cancelled.
   std::optional<std::shared_ptr<const CompiledKernel>> claim(const std::string& key,
                                                              const std::atomic<bool>* cancel);
-  /// Keeps the kernel, unless it is null, for the threads that wait for it.
+  /// Stores the kernel, unless it is null, and wakes the threads that wait for it.
   void release(const std::string& key, std::shared_ptr<const CompiledKernel> kernel);
 
   const KernelCache disk_;

@@ -1,5 +1,5 @@
-/// The kernels' sources, embedded when AttnScope was built: what the app shows is what is compiled.
-/// Comments in them mark the lines that do a step of the algorithm.
+/// The kernels' sources, embedded when AttnScope was built: the app shows the text that is
+/// compiled. Comments in them mark the lines that perform a step of the algorithm.
 #pragma once
 
 #include <optional>
@@ -16,28 +16,28 @@ struct SourceFile {
   std::string_view text;
 };
 
-/// A line that does a step of the algorithm: marked by a comment in the source, "// @scores", at
-/// its end or on its own on the line above.
+/// A line that performs a step of the algorithm. A comment in the source marks it, such as
+/// "// @scores", at its end or alone on the line above.
 struct MarkedLine {
   std::string_view path;
   Step step;
-  int number;  ///< the file's first line is 1
+  int number;  ///< from 1
 };
 
 /// The marked lines of every embedded file, in order.
 std::span<const MarkedLine> marked_lines();
 
-/// Numbers of the file's lines that do the step; none when it is not embedded or marks none.
+/// Numbers of the file's lines that perform the step; none if it is not embedded or marks none.
 std::vector<int> lines_of_step(std::string_view path, Step step);
 
 /// Every embedded file.
 std::span<const SourceFile> embedded_sources();
 
-/// Text of the file with this path; nothing when it is not embedded.
+/// The text of the file with this path; nothing if it is not embedded.
 std::optional<std::string_view> kernel_source(std::string_view path);
 
-/// The files, and every file that they include directly or indirectly, each once, in the order in
-/// which a compiler first meets them. Throws CheckFailure for a file that is not embedded.
+/// The files and every file that they include, directly or indirectly, each once, in the order in
+/// which a compiler first reads them. Throws CheckFailure for a file that is not embedded.
 std::vector<SourceFile> include_closure(std::span<const std::string_view> paths);
 
 }  // namespace attnscope::kernels

@@ -26,7 +26,7 @@ bool find_symbol(void* library, const char* name, Function& function) {
 /// The newest CUDA that the driver supports; nothing if there is no driver.
 std::optional<CudaVersion> driver_version() {
   void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  int (*get_version)(int* version) = nullptr;  // works before the driver is initialised
+  int (*get_version)(int* version) = nullptr;  // can be called before the driver is initialised
   int version = 0;
   if (driver == nullptr || !find_symbol(driver, "cuDriverGetVersion", get_version) ||
       get_version(&version) != 0) {

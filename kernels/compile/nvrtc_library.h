@@ -1,5 +1,5 @@
-/// NVRTC, CUDA's compiler as a library, loaded at run time: without it every program still starts,
-/// but kernels cannot be compiled. It needs neither a GPU nor a driver. Internal.
+/// NVRTC, CUDA's compiler as a library, loaded at run time: without it, programs still start but
+/// cannot compile kernels. It needs neither a GPU nor a driver. Internal.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace attnscope::kernels {
 
-/// The entry points that are used, as nvrtc.h declares them: functions return 0 on success.
+/// The entry points used, as nvrtc.h declares them: functions return 0 on success.
 struct NvrtcLibrary {
   std::string build;  ///< "13.0 libnvrtc.so.13.0.88": the version and the library's file
 
@@ -35,20 +35,20 @@ struct NvrtcLibrary {
   int (*ptx)(Program program, char* text) = nullptr;
   int (*lowered_name)(Program program, const char* expression, const char** name) = nullptr;
   const char* (*error_string)(int result) = nullptr;
-  /// Sets a callback that NVRTC calls repeatedly while it compiles; a result of 1 ends the
+  /// Sets a callback that NVRTC calls repeatedly while it compiles; a result of 1 cancels the
   /// compilation. Null if NVRTC is older than 12.8.
   int (*set_flow_callback)(Program program, int (*callback)(void* payload, void* unused),
                            void* payload) = nullptr;
 };
 
 /// Loads the first of the named libraries that can be loaded, and never unloads it. unavailable,
-/// with a remedy, when none can be loaded or when that library lacks one of the entry points.
+/// with a remedy, if none can be loaded or the library lacks one of the entry points.
 Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names);
 
 CudaVersion version_of(const NvrtcLibrary& nvrtc);
 
 /// The libraries' names in the order in which they are tried: first those whose code this driver
-/// runs, then the others, each newest first. `driver` is empty if there is no driver.
+/// can run, then the others; both groups newest first. `driver` is empty if there is no driver.
 std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver);
 
 /// NVRTC 13 or 12; loaded by the first call, whose result all later calls return.

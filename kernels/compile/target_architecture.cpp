@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kPtxPrefix = "compute_";
 
-/// 90 of "9.0"; nothing for other text.
+/// Converts "9.0" to 90; nothing for other text.
 std::optional<int> number_of(std::string_view compute_capability) {
   int major = 0, minor = 0;
   const char* const end = compute_capability.data() + compute_capability.size();

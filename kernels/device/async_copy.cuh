@@ -6,14 +6,14 @@
 
 namespace attnscope::kernels::device {
 
-/// The address of a shared-memory object in its own 32-bit window, as ldmatrix and cp.async expect
-/// it.
+/// The address of a shared-memory object within the 32-bit shared window, as ldmatrix and cp.async
+/// expect it.
 __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
-/// Starts copying 16 bytes. If not valid, nothing is read (source may point anywhere) and zeros are
-/// written.
+/// Starts copying 16 bytes. If not `valid`, reads nothing (`source` may point anywhere) and writes
+/// zeros.
 __device__ inline void copy_async_16(uint32_t destination, const void* source, bool valid) {
   if constexpr (!knob::kAsyncCopies) {
     const uint4 words = valid ? __ldcg(static_cast<const uint4*>(source)) : uint4{};
@@ -33,7 +33,7 @@ __device__ inline void commit_copies() {
   asm volatile("cp.async.commit_group;\n" ::: "memory");
 }
 
-/// Waits until at most `kPending` of this thread's groups are still on their way. Other threads see
+/// Waits until at most `kPending` of this thread's groups are still in flight. Other threads see
 /// the data only after a barrier.
 template <int kPending>
 __device__ inline void wait_copies() {

@@ -1,5 +1,5 @@
-/// What the thread blocks of both flash backward passes have in common: how Kj and Vj are loaded,
-/// how the warps share a result, the sums dKj and dVj, and how they reach HBM.
+/// Code shared by the thread blocks of both flash backward passes: loading Kj and Vj, dividing a
+/// result among the warps, summing dKj and dVj, and storing them in HBM.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
@@ -10,10 +10,10 @@
 
 namespace attnscope::kernels::device {
 
-/// How the warps share a [kRows x kColumns] result: each takes 16 kRowPieces rows and kPartColumns
-/// columns. If there are more warps than parts, the last warps repeat the parts of the first ones:
-/// they compute and write the same values on chip, but only warps with is_first() add to sums or
-/// write to memory.
+/// How a [kRows x kColumns] result is divided among the warps: each takes 16 kRowPieces rows and
+/// kPartColumns columns. If there are more warps than parts, the last warps repeat the parts of the
+/// first ones: they compute and write the same values on chip, but only warps with is_first() add
+/// to sums or write to memory.
 template <int kRows, int kColumns, int kWarps>
 struct WarpParts {
   static constexpr int kUsed = warps_with_parts(kRows, kColumns, kWarps);
@@ -37,8 +37,8 @@ struct ColumnTile {
   int keys;  ///< valid columns of the tile
 };
 
-/// The column tiles of a head are neighbours in the grid, the first one first: under a causal mask
-/// it is seen by the most row tiles.
+/// The column tiles of a head are neighbours in the grid. The first one comes first: under a causal
+/// mask the most row tiles see it.
 template <int Bc>
 __device__ inline ColumnTile column_tile_of_block(const ForwardShape& shape) {
   const int block = block_index();
@@ -48,8 +48,8 @@ __device__ inline ColumnTile column_tile_of_block(const ForwardShape& shape) {
   return {j, head % shape.heads, head / shape.heads, min(Bc, shape.N_kv - j * Bc)};
 }
 
-/// The counter of row tile i in dQ_turns: column tile j is the j-th that adds to dQi, since every
-/// one before it sees row tile i too.
+/// The counter of row tile i in dQ_turns: column tile j is the j-th that adds to dQi, since row
+/// tile i sees every column tile before it too.
 template <int Br, int Bc>
 __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, int i) {
   const ForwardShape& shape = parameters.shape;
@@ -58,8 +58,8 @@ __device__ inline int* turn_of_row_tile(const BackwardParameters& parameters, in
   return parameters.dQ_turns + (Index{tile.batch} * shape.heads + tile.head) * Tr + i;
 }
 
-/// Starts the copies of Kj and Vj, one group: of each, the keys_to_load() of `scores`. `thread`
-/// gives the thread's index, kept in a register or, if registers are scarce, read again.
+/// Starts the copies of Kj and Vj as one group: of each, the first scores.keys_to_load() keys.
+/// `thread` gives the thread's index, kept in a register or, if registers are scarce, read again.
 template <typename T, int kThreads, Columns kColumns, int Bc, int d, typename Scores,
           typename Thread, typename Trace>
 __device__ inline void load_column_tile(const BackwardParameters& parameters,
@@ -114,8 +114,8 @@ __device__ inline void scale_all(FragmentC (&C)[kRowPieces][kPieces], float fact
   }
 }
 
-/// Stores dKj or dVj in HBM through `slot`, which no warp reads any more, so that HBM sees stores
-/// of 16 bytes. The first `columns` of the d columns exist.
+/// Stores dKj or dVj in HBM through `slot`, which no warp reads any more, so that the stores are 16
+/// bytes wide. Only the first `columns` of the d columns exist.
 template <typename T, int kWarps, Columns kColumns = Columns::all, int Bc, int d,
           typename Registers>
 __device__ inline void store_key_gradient(const TensorView& tensor, const SharedTile<Bc, d>& slot,

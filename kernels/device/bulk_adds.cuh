@@ -1,5 +1,5 @@
-/// Bulk additions of shared memory to global memory (compute capability 9.0): one thread starts
-/// them, and L2 performs them.
+/// Bulk additions from shared to global memory (compute capability 9.0): one thread starts them,
+/// and L2 performs them.
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -7,9 +7,9 @@
 
 namespace attnscope::kernels::device {
 
-/// Starts adding `bytes` of floats at the shared address `source` to `destination`; both are
-/// aligned to 16 bytes. Called by one thread, whose next close_bulk_stores() closes the group that
-/// the addition belongs to.
+/// Starts adding the floats in `bytes` bytes at the shared address `source` to `destination`; both
+/// are aligned to 16 bytes. Called by one thread; its next close_bulk_stores() closes the
+/// addition's group.
 __device__ inline void start_bulk_add(float* destination, uint32_t source, int bytes) {
   asm volatile("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%0], [%1], %2;\n" ::"l"(
                    destination),
@@ -17,8 +17,8 @@ __device__ inline void start_bulk_add(float* destination, uint32_t source, int b
                : "memory");
 }
 
-/// Writes a warp's accumulator to the shared address `destination`, each [16 x 8] piece as the
-/// lanes hold it (the order of atomic_add_fragments).
+/// Writes a warp's accumulator to the shared address `destination`, each [16 x 8] piece in fragment
+/// order (as in atomic_add_fragments).
 template <int kPieces>
 __device__ inline void leave_fragments(uint32_t destination, const FragmentC (&C)[1][kPieces],
                                        int lane) {

@@ -1,6 +1,6 @@
 /// Hopper's bulk copies of tiles between global and shared memory (compute capability 9.0): one
-/// thread starts them, hardware computes the addresses. What a copy needs to know about a tensor is
-/// encoded on the host (kernels/host/hopper.h).
+/// thread starts them, hardware computes the addresses. The host encodes each tensor's layout for
+/// them (kernels/host/hopper.h).
 #pragma once
 
 #include "kernels/device/warpgroup_products.cuh"
@@ -10,12 +10,12 @@ namespace attnscope::kernels::device {
 
 static_assert(kPanelColumns == kBoxColumns);
 
-/// 8 bytes of shared memory that count threads and bytes: a phase ends, and the next begins, when
-/// the number of threads that it was initialised for and the bytes that they expect have arrived.
+/// 8 bytes of shared memory that count threads and bytes: a phase ends and the next begins when all
+/// threads of the count that it was initialised with and all bytes that they expect have arrived.
 struct ArrivalBarrier {
   uint32_t address;
 
-  /// Called by one thread, which calls show_barriers() after the last one.
+  /// Called by one thread, which calls show_barriers() after it has initialised the last barrier.
   __device__ void initialise(int threads) const {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(address), "r"(threads)
                  : "memory");
@@ -30,14 +30,14 @@ struct ArrivalBarrier {
                  "r"(bytes)
                  : "memory");
   }
-  /// Waits for the end of the n-th phase; the caller sees what the others did before they arrived,
-  /// and what was copied.
+  /// Waits for the end of the n-th phase; the caller then sees the copied data and everything that
+  /// the other threads wrote before they arrived.
   __device__ void wait(int n) const {
     while (!has_ended(n)) {
     }
   }
-  /// The same, but waits only as long as the hardware lets a thread wait; returns whether the phase
-  /// has ended.
+  /// The same, but waits no longer than the hardware's time limit; returns whether the phase has
+  /// ended.
   __device__ bool has_ended(int n) const {
     uint32_t ended;
     asm volatile(
@@ -51,8 +51,8 @@ struct ArrivalBarrier {
   }
 };
 
-/// Makes the barriers that this thread initialised visible to all threads and to bulk copies, after
-/// a barrier of the block.
+/// After the next barrier of the block, all threads and bulk copies see the barriers that this
+/// thread has initialised.
 __device__ inline void show_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;\n" ::: "memory");
 }
@@ -74,8 +74,8 @@ __device__ inline void start_bulk_load(uint32_t destination, const TensorMap& ma
       : "memory");
 }
 
-/// Starts the copy back; rows that do not exist are left out. Called by one thread, whose next
-/// close_bulk_stores() closes the group that the copy belongs to.
+/// Starts the copy back; rows that do not exist are skipped. Called by one thread; its next
+/// close_bulk_stores() closes the copy's group.
 __device__ inline void start_bulk_store(const TensorMap& map, const TilePlace& place,
                                         uint32_t source) {
   asm volatile(

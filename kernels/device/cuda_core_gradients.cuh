@@ -1,4 +1,4 @@
-/// What the backward pass does with one tile of scores in fp32 on the CUDA cores, in the pieces of
+/// The backward pass of one tile of scores in fp32 on the CUDA cores, in the pieces of
 /// cuda_core_tiles.cuh: a thread owns four rows of S, P, dP, dS and dQi, and four keys of dKj and
 /// dVj.
 #pragma once
@@ -32,9 +32,9 @@ __device__ inline void softmax_gradient(LanePiece<Bc>& dP, const LanePiece<Bc>& 
   }
 }
 
-/// C += P^T B: the thread's four keys from `first_key` on. `P` is the whole tile in shared memory.
-/// Each tile is summed up before it is added, kPart columns at a time, so that the sum over a long
-/// sequence has less rounding error.
+/// C += P^T B for the thread's four keys from `first_key` on. `P` is the whole tile in shared
+/// memory. Each tile's product is summed on its own before it is added to C, kPart columns at a
+/// time, which reduces the rounding error of a sum over a long sequence.
 template <int Br, int Bc, int kPart, int d>
 __device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
                                           const FloatTile<Br, d>& B, int first_key, int x) {
@@ -63,8 +63,8 @@ __device__ inline void accumulate_columns(LanePiece<d>& C, const float* P,
   }
 }
 
-/// Calls use(row, column, value) for the elements of the thread's piece; rows at or after `rows`
-/// and columns at or after `columns` do not exist.
+/// Calls use(row, column, value) for the elements of the thread's piece in rows before `rows` and
+/// columns before `columns`; the others do not exist.
 template <int d, typename Use>
 __device__ inline void each_element(const LanePiece<d>& values, int rows, int columns, int x,
                                     const Use& use) {
@@ -79,14 +79,14 @@ __device__ inline void each_element(const LanePiece<d>& values, int rows, int co
   }
 }
 
-/// Adds to global memory, atomically. atomicAdd() was compiled to an operation that returns the
-/// sum: its bytes passed the SM port a second time.
+/// Adds to global memory atomically. atomicAdd() compiled to an operation that returns a value,
+/// whose bytes passed through the SM port as well.
 __device__ inline void atomic_add_1(float* destination, float value) {
   asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;\n" ::"l"(destination), "f"(value)
                : "memory");
 }
 
-/// Adds the thread's piece to four rows atomically, in L2: sixteen lanes cover 64 bytes of a row.
+/// Adds the thread's piece to four rows atomically, in L2; sixteen lanes cover 64 bytes of a row.
 template <int d>
 __device__ inline void atomic_add_rows(float* destination, Index stride_row,
                                        const LanePiece<d>& values, int rows, int columns, int x) {

@@ -1,6 +1,7 @@
 /// Tiles in fp32 on the CUDA cores. A block of 4 Br threads: sixteen lanes own four neighbouring
-/// rows of the row tile, and lane x of them the columns x, x + 16, x + 32, ... of S and of O. So a
-/// row's statistics stay within half a warp, and accesses to global memory are 64 bytes wide.
+/// rows of the row tile, and lane x of the sixteen owns columns x, x + 16, x + 32, ... of S and of
+/// O. A row's statistics therefore stay within half a warp, and accesses to global memory are 64
+/// bytes wide.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -66,8 +67,8 @@ __device__ inline void multiply_scores(LanePiece<Bc>& S, const FloatTile<Br, d>&
   }
 }
 
-/// S = -inf at columns at or after keys_end of the row, relative to the column tile: the first
-/// row's `first_row_end`, one more for every further row, never more than `tile_end`.
+/// S = -inf at columns at or after keys_end of the row, relative to the column tile:
+/// `first_row_end` in the first row, one more in each further row, at most `tile_end`.
 template <int Bc>
 __device__ inline void mask_scores(LanePiece<Bc>& S, int first_row_end, int tile_end, int x) {
 #pragma unroll
@@ -116,7 +117,7 @@ __device__ inline float fold_row(float (&S)[Bc / kLanesPerRow], float& m, float&
   return row_sum(sum);
 }
 
-/// Puts the thread's piece of P (or dS) into its four rows of shared memory.
+/// Writes the thread's piece of P (or dS) to its four rows in shared memory.
 template <int Bc>
 __device__ inline void write_rows(float* P_rows, const LanePiece<Bc>& P, int x) {
 #pragma unroll
@@ -128,8 +129,8 @@ __device__ inline void write_rows(float* P_rows, const LanePiece<Bc>& P, int x) 
   }
 }
 
-/// C += P B with the four rows of P in shared memory; C has the columns from `first_column` on,
-/// kColumns for each lane.
+/// C += P B with the four rows of P in shared memory; C holds the columns from `first_column` on,
+/// kColumns per lane.
 template <int Bc, int d, int kColumns>
 __device__ inline void accumulate_rows(float (&C)[kRowsPerLane][kColumns], const float* P_rows,
                                        const FloatTile<Bc, d>& B, int x, int first_column = 0) {
@@ -171,8 +172,8 @@ __device__ inline void accumulate_output(LanePiece<d>& O, const LanePiece<Bc>& P
   accumulate_rows(O, P_rows, Vj, x);
 }
 
-/// Loads a row statistic of the thread's four rows from HBM, `beyond` for rows at or after `N`. One
-/// lane reads a row: the eight rows of a warp are one sector.
+/// Loads a row statistic of the thread's four rows from HBM; it is `beyond` in rows at or after
+/// `N`. One lane reads each row, so the eight rows of a warp are one sector.
 __device__ inline void load_statistic(float (&out)[kRowsPerLane], const float* head, int first_row,
                                       int N, float beyond, int x) {
   const bool reads = x < kRowsPerLane && first_row + x < N;
@@ -181,7 +182,7 @@ __device__ inline void load_statistic(float (&out)[kRowsPerLane], const float* h
   for (int r = 0; r < kRowsPerLane; ++r) out[r] = __shfl_sync(0xffffffffu, mine, r, kLanesPerRow);
 }
 
-/// Stores a row statistic: the reverse.
+/// The reverse: stores a row statistic.
 __device__ inline void store_statistic(float* head, const float (&values)[kRowsPerLane],
                                        int first_row, int N, int x) {
   float mine = values[0];

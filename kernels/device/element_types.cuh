@@ -1,6 +1,6 @@
-/// The 16-bit types of tensors in memory, and the type traits that templates need: NVRTC comes
-/// without cuda_fp16.h and the standard library. Arithmetic is fp32; these only convert, to nearest
-/// even.
+/// The 16-bit types of tensors in memory, and the type traits that templates need, since NVRTC
+/// comes without cuda_fp16.h and the standard library. Arithmetic is in fp32; these types only
+/// convert, rounding to nearest even.
 #pragma once
 
 #include "reference/fixed_width.h"
@@ -21,7 +21,7 @@ struct Fp16 {
   }
 };
 
-/// The upper half of an fp32.
+/// The upper 16 bits of an fp32 value: bfloat16.
 struct Bf16 {
   uint16_t bits;
   Bf16() = default;
@@ -65,7 +65,7 @@ __device__ inline float2 unpack(uint32_t pair) {
   return {static_cast<float>(low), static_cast<float>(high)};
 }
 
-/// One element, read past L1.
+/// One element; the read bypasses L1.
 __device__ inline float load_past_l1(const float* source) {
   return __ldcg(source);
 }

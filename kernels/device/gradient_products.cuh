@@ -1,10 +1,10 @@
-/// What the backward pass does with one tile of scores, for one warp, on the tensor cores. The tile
-/// is held transposed: a warp owns 16 kKeyPieces keys of S^T = K Q^T and some of the row tile's
-/// queries. P^T and dS^T then pass through shared memory, where every warp reads what its part of
-/// dVj, dKj and dQi needs.
+/// The backward pass of one tile of scores, for one warp, on the tensor cores. The tile is
+/// transposed: a warp owns 16 kKeyPieces keys of S^T = K Q^T and some of the row tile's queries.
+/// P^T and dS^T then pass through shared memory, where each warp reads the operands of its part of
+/// dVj, dKj and dQi.
 ///
-/// Rows (queries) are columns here: their statistics are read from shared memory, two neighbours at
-/// a time.
+/// Here the columns are queries: their statistics are read from shared memory, two neighbours at a
+/// time.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -15,10 +15,9 @@ namespace attnscope::kernels::device {
 template <int kKeyPieces, int kQueries>
 using TransposedScores = Accumulator<kKeyPieces, kQueries>;
 
-/// S^T = -inf where the query does not see the key. A key is visible from its first query on;
-/// `first_query` is that of the warp's first key, counted from the warp's first query, and it
-/// increases by one with each further key. Keys at or after `keys` (from the warp's first) do not
-/// exist.
+/// S^T = -inf where the query does not see the key. `first_query` is the first query that sees the
+/// warp's first key, counted from the warp's first query; it increases by one with each further
+/// key. Keys at or after `keys` (counted from the warp's first) do not exist.
 template <int kKeyPieces, int kQueries>
 __device__ inline void mask_scores_transposed(TransposedScores<kKeyPieces, kQueries>& S,
                                               int first_query, int keys, int lane) {
@@ -84,8 +83,8 @@ struct Unchanged {
   __device__ float operator()(float value) const { return value; }
 };
 
-/// Where a lane's pair of elements of a part's row is stored, for each chunk of eight columns from
-/// `first_column` on.
+/// The address at which a lane stores its pair of elements of a row, for each chunk of eight
+/// columns from `first_column` on.
 template <typename Tile>
 struct PartRow {
   const Tile& tile;
@@ -103,9 +102,9 @@ struct PartRow {
   }
 };
 
-/// Writes a warp's accumulator, or the results of `change` for its elements, rounded to T, into a
-/// part of a shared tile that begins at the given row and column, multiples of 16 (and of kColumns
-/// where rows are a power of two long).
+/// Writes a warp's accumulator, or the results of `change` for its elements, rounded to T, into the
+/// part of a shared tile that begins at the given row and column, which are multiples of 16 (the
+/// column also of kColumns where the row length is a power of two).
 template <typename T, int kRowPieces, int kColumns, typename Tile, typename Change = Unchanged>
 __device__ inline void write_part(const Tile& tile, int first_row, int first_column,
                                   const Accumulator<kRowPieces, kColumns>& C, int lane,
@@ -123,7 +122,7 @@ __device__ inline void write_part(const Tile& tile, int first_row, int first_col
   }
 }
 
-/// C *= the values that the same lanes have written with write_part().
+/// Multiplies C by the values that the same lanes have written with write_part().
 template <typename T, int kRowPieces, int kColumns, typename Tile>
 __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const Tile& tile,
                                      int first_row, int first_column, int lane) {
@@ -145,10 +144,10 @@ __device__ inline void multiply_part(Accumulator<kRowPieces, kColumns>& C, const
 enum class StoredA { as_is, transposed };
 
 /// C += A B for the warp's [16 kRowPieces x kColumns] part, summed over kInner. A comes from a tile
-/// with kTileColumns columns; `A_lane` is the lane's address in it: as is, lane_address_rows at the
-/// part's first row; where A is stored transposed, lane_address_columns of the tile, whose column
-/// piece `A_piece` is the part's first. `B_lane` is lane_address_rows of the [kInner x d] tile B,
-/// whose column piece `B_piece` is the part's first.
+/// with kTileColumns columns. `A_lane` is the lane's address in it: lane_address_rows at the part's
+/// first row or, if A is stored transposed, lane_address_columns of the tile, where the part begins
+/// at column piece `A_piece`. `B_lane` is lane_address_rows of the [kInner x d] tile B, where the
+/// part begins at column piece `B_piece`.
 template <typename T, StoredA kStoredA, int kRowPieces, int kColumns, int kInner, int kTileColumns,
           int d>
 __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uint32_t A_lane,
@@ -190,8 +189,9 @@ __device__ inline void accumulate_part(Accumulator<kRowPieces, kColumns>& C, uin
   }
 }
 
-/// Adds four neighbouring floats to global memory, 16 bytes aligned, each atomically. Before
-/// compute capability 9.0 that takes four instructions, and the SM port sees the payload twice.
+/// Adds four neighbouring floats, aligned to 16 bytes, to global memory, each atomically. Before
+/// compute capability 9.0 this takes four instructions, and the payload passes through the SM port
+/// twice.
 __device__ inline void atomic_add_4(float* destination, const FragmentC& value) {
 #if __CUDA_ARCH__ >= 900
   asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};\n" ::"l"(destination),
@@ -203,15 +203,15 @@ __device__ inline void atomic_add_4(float* destination, const FragmentC& value) 
 #endif
 }
 
-/// Floats of one [16 x 8] piece of a tensor that is stored in fragment order: 32 lanes with four
-/// each.
+/// Floats in one [16 x 8] piece of a tensor that is stored in fragment order: four for each of 32
+/// lanes.
 inline constexpr int kFragmentFloats = 32 * 4;
 
-/// Adds a warp's accumulator to `destination`, atomically. There a [16 x 8] piece is stored as the
-/// lanes hold it, so that each instruction covers 512 contiguous bytes (in row order it would touch
-/// sixteen rows, and take four times as long); the pieces of 16 rows are side by side,
-/// kStridePieces or `stride_pieces` of them. Rows at or after `valid_rows` do not exist; nor,
-/// unless all columns exist, those from `columns` on.
+/// Adds a warp's accumulator to `destination`, atomically. There each [16 x 8] piece is stored in
+/// fragment order, so that each instruction covers 512 contiguous bytes (in row order it would
+/// touch sixteen rows and take four times as long). The pieces of 16 rows are side by side,
+/// kStridePieces or `stride_pieces` of them. Rows at or after `valid_rows` do not exist; nor do
+/// columns from `columns` on, unless all columns exist.
 template <Columns kExisting, int kStridePieces, int kRowPieces, int kColumns>
 __device__ inline void atomic_add_fragments(float* destination,
                                             const Accumulator<kRowPieces, kColumns>& C,

@@ -1,9 +1,9 @@
-/// Where a block of flash1's backward pass with Hopper's instructions keeps its tiles in shared
-/// memory, and the barriers with which the threads that load, multiply and store hand the slots to
+/// The shared memory of a block of flash1's backward pass with Hopper's instructions: the slots of
+/// its tiles, and the barriers by which the threads that load, multiply and store pass the slots to
 /// each other.
 ///
-/// A visit is a row tile in a pass over a column tile; a block counts them from 0, through all its
-/// passes. The data of a visit has two slots, which visits use in turn.
+/// A visit is the work on one row tile in a pass over a column tile; a block numbers its visits
+/// from 0 through all its passes. There are two slots for a visit's data, which visits use in turn.
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -14,7 +14,8 @@ namespace attnscope::kernels::device {
 inline constexpr int kMultiplyingWarpgroups = 2;
 inline constexpr int kMultiplyingThreads = kMultiplyingWarpgroups * kWarpgroupThreads;
 
-/// `kRowTiles`: row tiles of a visit, of which Qi and dOi are the first two. 16-bit elements.
+/// `kRowTiles`: tiles that a visit loads per row tile, of which Qi and dOi are the first two.
+/// 16-bit elements.
 template <int Br, int Bc, int d, int kRowTiles>
 struct GradientSlots {
   using TileQ = PanelTile<Br, d>;
@@ -46,7 +47,7 @@ struct GradientSlots {
   }
   __device__ float* D(int visit) const { return LSE_log2(visit) + Br; }
 
-  /// The first is complete when Kj and Vj have arrived; the second, when their slots may be
+  /// The first completes when Kj and Vj have arrived; the second when their slots may be
   /// overwritten and no copy of the previous pass is in flight.
   __device__ ArrivalBarrier columns_arrived() const { return barrier(Barrier::columns_arrived, 0); }
   __device__ ArrivalBarrier columns_free() const { return barrier(Barrier::columns_free, 0); }
@@ -65,15 +66,16 @@ struct GradientSlots {
     return barrier(Barrier::statistics_free, slot(visit));
   }
 
-  /// Waits for the barrier `arrived` of a visit.
+  /// Waits for the visit's `arrived` barrier.
   __device__ static void await(ArrivalBarrier arrived, int visit) { arrived.wait(visit / 2); }
-  /// Waits until the previous visit with these slots has released them: `free` of two visits ago.
+  /// Waits until the visit that used these slots before has released them: the `free` barrier of
+  /// two visits ago.
   __device__ static void await_slot(ArrivalBarrier free, int visit) {
     if (visit >= 2) free.wait(visit / 2 - 1);
   }
 
-  /// Called by one thread, before a barrier of the block. `row_readers` threads or warps arrive
-  /// when a visit's rows have been read.
+  /// Called by one thread before a barrier of the block. `row_readers` is the number of threads or
+  /// warps that arrive when they have read a visit's rows.
   __device__ void initialise_barriers(int row_readers) const {
     columns_arrived().initialise(1);
     columns_free().initialise(kMultiplyingWarpgroups);
@@ -87,7 +89,8 @@ struct GradientSlots {
   }
 
  private:
-  /// Indices of the barriers; each barrier of a first slot is followed by that of the second slot.
+  /// Indices of the barriers; the barrier of each first slot is followed by that of the second
+  /// slot.
   enum class Barrier {
     columns_arrived = 0,
     columns_free = 1,

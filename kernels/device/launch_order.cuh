@@ -1,5 +1,6 @@
-/// Launches of one stream that overlap: the next may start while this one runs, and waits inside.
-/// Before compute capability 9.0 launches do not overlap, and both functions do nothing.
+/// Overlapping launches on one stream: the next launch may start while this one runs, and waits
+/// inside its kernel. Before compute capability 9.0 launches do not overlap, and both functions do
+/// nothing.
 #pragma once
 
 namespace attnscope::kernels::device {

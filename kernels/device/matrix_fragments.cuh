@@ -1,10 +1,9 @@
 /// The tensor cores' m16n8k16 product and its operands. One warp multiplies a 16 x 16 tile A by a
-/// 16 x 8 tile B; every thread holds a piece of each ("fragment").
+/// 16 x 8 tile B; every thread has a piece ("fragment") of each.
 ///
-/// Of a result C [16 x 8], lane 4 g + t holds C[g][2t], C[g][2t+1], C[g+8][2t], C[g+8][2t+1]; so
-/// the four lanes of a quad (equal g) share rows g and g + 8. The layout of two neighbouring C
-/// tiles is that of one A tile: P goes from the first product to the second without leaving
-/// registers.
+/// In a result C [16 x 8], lane 4 g + t holds C[g][2t], C[g][2t+1], C[g+8][2t], C[g+8][2t+1]; so
+/// the four lanes of a quad (equal g) share rows g and g + 8. Two neighbouring C tiles have the
+/// layout of one A tile: P goes from the first product to the second without leaving registers.
 #pragma once
 
 #include "kernels/device/element_types.cuh"
@@ -28,7 +27,7 @@ __device__ inline void load_matrix(uint32_t (&out)[4], uint32_t address) {
                : "memory");
 }
 
-/// The same, each 8 x 8 tile transposed on the way.
+/// The same, but transposes each 8 x 8 tile.
 __device__ inline void load_matrix_transposed(uint32_t (&out)[4], uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])

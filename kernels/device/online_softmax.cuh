@@ -1,7 +1,8 @@
 /// The running softmax of a warp's rows: m, l and alpha (FlashAttention-2, Algorithm 1, lines
 /// 8-10).
 ///
-/// S holds Q K^T before the scale; the scale goes into the exponent, one multiply-add per score:
+/// S holds Q K^T before scaling; the scale is applied in the exponent, with one multiply-add per
+/// score:
 ///   exp(softmax_scale * (S - m)) = exp2(S * softmax_scale_log2 - m * softmax_scale_log2)
 /// with softmax_scale_log2 = softmax_scale * log2(e). m is the maximum of the unscaled scores.
 #pragma once
@@ -17,9 +18,8 @@ __device__ inline float exp2_fast(float x) {
   return result;
 }
 
-/// 2^x by multiply-adds instead, within 7.5e-5, for x at most 0 and not -inf: 2^n times a
-/// polynomial of x - n, where n is the nearest integer. For x below -126, the result is that for
-/// -126.
+/// 2^x computed with multiply-adds, within 7.5e-5, for finite x <= 0: 2^n times a polynomial in x -
+/// n, where n is the nearest integer. For x below -126, returns the result for -126.
 __device__ inline float exp2_polynomial(float x) {
   constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: n in the low bits of x + kShift
   x = fmaxf(x, -126.0f);
@@ -32,14 +32,14 @@ __device__ inline float exp2_polynomial(float x) {
 
 inline constexpr float kMinusInfinity = __builtin_bit_cast(float, 0xff800000u);
 
-/// m in the exponent's unit. A row without keys has m = -inf and S = -inf throughout: with any
-/// finite value its P is zero.
+/// m in the exponent's unit. In a row without keys, m and every S are -inf; any finite value here
+/// makes its P zero.
 __device__ inline float finite_log2(float m, float softmax_scale_log2) {
   return m == kMinusInfinity ? 0.0f : __fmul_rn(m, softmax_scale_log2);
 }
 
-/// alpha = exp(m_prev - m), from the same rounded products that P was computed with, so that a
-/// large m adds no error; 1 for a row without keys.
+/// alpha = exp(m_prev - m), computed from the same rounded products as P, so that a large m adds no
+/// error; 1 for a row without keys.
 __device__ inline float rescaling_factor(float m_prev, float m, float softmax_scale_log2) {
   if (m_prev == m) return 1.0f;
   return exp2_fast(
@@ -61,9 +61,9 @@ __device__ inline float quad_sum(float value) {
   return value + __shfl_xor_sync(0xffffffffu, value, 2);
 }
 
-/// S = -inf where the key lies at or after the end of the keys that the row sees. `first_row_end`
-/// is keys_end of the warp's first row, relative to the column tile, before it is clipped; every
-/// further row sees one more key, up to `tile_end` (the real keys of this tile).
+/// S = -inf where the key is at or after the end of the keys that the row sees. `first_row_end` is
+/// keys_end of the warp's first row, relative to the column tile, before it is clipped; each
+/// further row sees one more key, up to `tile_end` (the number of keys in this tile).
 template <int kRowPieces, int Bc>
 __device__ inline void mask_scores(Accumulator<kRowPieces, Bc>& S, int first_row_end, int tile_end,
                                    int lane) {
@@ -82,7 +82,8 @@ __device__ inline void mask_scores(Accumulator<kRowPieces, Bc>& S, int first_row
 }
 
 /// m = max(m, rowmax(S)); alpha = exp(m_prev - m). A row that has seen no key keeps m = -inf.
-/// Returns whether any maximum of the warp's rows moved; if none did, alpha is 1 throughout.
+/// Returns whether the maximum of any of the warp's rows has changed; if none has, alpha is 1 in
+/// all rows.
 template <int kRowPieces, int Bc>
 __device__ inline bool update_max(RowStatistic<kRowPieces>& m, RowStatistic<kRowPieces>& alpha,
                                   const Accumulator<kRowPieces, Bc>& S, float softmax_scale_log2) {

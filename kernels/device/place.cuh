@@ -1,5 +1,5 @@
-/// Where a thread is, read again at each call: a value that is used before and after a long loop
-/// then needs no register during the loop.
+/// The place of a thread in the launch, read again at each call, so that a value used before and
+/// after a long loop needs no register during the loop.
 #pragma once
 
 namespace attnscope::kernels::device {

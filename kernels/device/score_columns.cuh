@@ -1,9 +1,9 @@
 /// The scores of a column tile in the backward pass: which rows see the tile, and how the problem's
 /// ScoreFeatures change its scores and dS.
 ///
-/// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges
-/// they are stored in shared memory one step ahead, and a warp masks its part only if one of its
-/// rows has a hidden key there.
+/// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges,
+/// these are stored in shared memory one step ahead, and a warp masks its part only if a key there
+/// is hidden from one of its rows.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -15,9 +15,9 @@
 
 namespace attnscope::kernels::device {
 
-/// The scores of column tile j. With dropout, dropped elements of P are negative from the time that
-/// P is computed until dS is: the sign holds the dropout bit, and |P| is kept. kStages is 1 if all
-/// warps synchronize between shape_scores() and the following note_row_tile().
+/// The scores of column tile j. With dropout, the dropped elements of P are negative from the
+/// computation of P until that of dS: the sign holds the dropout bit, and |P| is kept. kStages is 1
+/// if all warps synchronize between shape_scores() and the following note_row_tile().
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps, int kStages = 2,
           typename Drawn = uint32_t>
 class ScoreColumns {
@@ -54,7 +54,7 @@ class ScoreColumns {
     }
   }
 
-  /// The row tiles [first, past last) that see a key of the tile, or with knob::kVisitHidden all,
+  /// The row tiles [first, past last) that see a key of the tile, or all with knob::kVisitHidden,
   /// unless the whole tile is padding.
   __device__ int first_tile() const {
     if constexpr (knob::kVisitHidden) return 0;
@@ -78,7 +78,7 @@ class ScoreColumns {
   }
 
   /// Stores the keys that the rows of row tile i see, for shape_scores() after the next barrier,
-  /// and the elements that dropout keeps, for drop(). They are drawn here because P and dP occupy
+  /// and the elements that dropout keeps, for drop(). These are drawn here because P and dP occupy
   /// the registers later.
   __device__ void note_row_tile(int i, int stage) const {
     if constexpr (kFeatures.key_ranges) {
@@ -90,8 +90,8 @@ class ScoreColumns {
   }
 
   /// Applies soft cap, ALiBi and mask to a warp's part; returns whether the mask was applied. The
-  /// soft cap's slopes d(capped score) / d(score) are written to `slopes`, in half precision, and
-  /// read there by this warp's lanes only.
+  /// soft cap's slopes d(capped score) / d(score) are written to `slopes` in half precision; only
+  /// this warp's lanes read them.
   template <typename Part>
   __device__ bool shape_scores(typename Part::Registers& S, const SharedTile<Bc, Br>& slopes, int i,
                                int stage, int warp, int lane) const {
@@ -99,7 +99,8 @@ class ScoreColumns {
     const int part_query = Part::first_column(warp);
     const int key = first_key() + part_key;
     if constexpr (kFeatures.soft_cap) {
-      if (scores().soft_cap != 0.0f) {  // always true: a branch as in score_rows.cuh
+      if (scores().soft_cap != 0.0f) {  // always true; the branch is there for the reason given in
+                                        // score_rows.cuh
         cap_keeping_slope<Part>(S);
         if (Part::is_first(warp)) {
           write_part<Fp16, Part::kRowPieces, Part::kPartColumns>(slopes, part_key, part_query, S,
@@ -109,7 +110,7 @@ class ScoreColumns {
       }
     }
     if constexpr (kFeatures.alibi) {
-      // Without a soft cap, the branch itself would cause spills
+      // Without a soft cap, the branch would itself cause spills
       if (!kFeatures.soft_cap || scores().alibi_slopes != nullptr) {
         add_bias<Part>(S, key + lane / 4, i * Br + part_query + lane % 4 * 2,
                        seen(stage) + part_query + lane % 4 * 2);
@@ -132,7 +133,7 @@ class ScoreColumns {
   __device__ void drop(typename Part::Registers& P, int lane) const {
     if constexpr (!kFeatures.dropout) return;
     if (scores().dropout_threshold == 0) return;
-    const int own = lane / 4 % 4;  // this lane's key among the four of a drawing
+    const int own = lane / 4 % 4;  // this lane's key among the four of a draw
 #pragma unroll
     for (int n = 0; n < kWords * Part::kRowPieces; ++n) {
       const int word = n / Part::kRowPieces;
@@ -172,13 +173,13 @@ class ScoreColumns {
                                                               Part::first_column(warp), lane);
   }
 
-  /// The factor that dV still needs after the sum over the kept elements of P.
+  /// The factor that dV is multiplied by after the sum over the kept elements of P.
   __device__ float value_gradient_scale() const {
     return kFeatures.dropout ? scores().dropout_scale : 1.0f;
   }
 
  private:
-  /// Draws the dropout bits. One drawing covers four keys, which four lanes share: each lane draws
+  /// Draws the dropout bits. One draw covers four keys, which belong to four lanes: each lane draws
   /// for one of the four elements that a lane has in a piece, and drop() exchanges the bits.
   __device__ void draw(int i, int warp, int lane) const {
     const int element = lane / 4 % 4;
@@ -200,7 +201,7 @@ class ScoreColumns {
     }
   }
 
-  /// 1 - tanh^2, from tanh.
+  /// 1 - tanh^2, computed from tanh.
   struct Slope {
     __device__ float operator()(float tanh) const { return fmaf(-tanh, tanh, 1.0f); }
   };
@@ -249,8 +250,8 @@ class ScoreColumns {
     }
   }
 
-  /// `key`, `query` and `rows` are those of the lane's first element; `rows` is used if there are
-  /// key ranges.
+  /// `key`, `query` and `rows` belong to the lane's first element; `rows` is used only with key
+  /// ranges.
   template <typename Part>
   __device__ void add_bias(typename Part::Registers& S, int key, int query,
                            const SeenKeys* rows) const {
@@ -271,7 +272,7 @@ class ScoreColumns {
     }
   }
 
-  /// `first_key` is that of the lane's first element.
+  /// `first_key` is the key of the lane's first element.
   template <typename Part>
   __device__ static void mask(typename Part::Registers& S, const SeenKeys* rows, int first_key,
                               int lane) {
@@ -294,7 +295,7 @@ class ScoreColumns {
 
   const BackwardParameters& parameters_;
   unsigned char* shared_;
-  int j_;     ///< used if no feature depends on the place
+  int j_;     ///< used if no feature depends on the position
   int keys_;  ///< likewise
 };
 

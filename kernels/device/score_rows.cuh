@@ -2,8 +2,8 @@
 /// ScoreFeatures change the scores.
 ///
 /// With no mask or a causal one, the keys that a row sees follow from its index. With key ranges
-/// they are computed once and kept in shared memory, and a warp masks its scores only if one of its
-/// rows has a hidden key there.
+/// they are computed once and kept in shared memory, and a warp masks its scores only if a key
+/// there is hidden from one of its rows.
 #pragma once
 
 #include "kernels/device/knobs.cuh"
@@ -14,13 +14,13 @@
 
 namespace attnscope::kernels::device {
 
-/// Registers are scarce in the loop. If features take some, the tile's place is kept in shared
-/// memory. Soft cap, ALiBi and dropout are behind branches that every problem of the program takes:
-/// without them the compiler moves their instructions among those of the matrix products, and
-/// spills.
+/// Registers are scarce in the loop. If features take some, the tile's position is kept in shared
+/// memory. Soft cap, ALiBi and dropout are inside branches that are always taken: without the
+/// branches, the compiler interleaves their instructions with those of the matrix products and
+/// spills registers.
 template <ScoreFeatures kFeatures, int Br, int Bc>
 class ScoreRows {
-  /// A lane draws for this many pieces of eight keys at a time, four bits each.
+  /// A lane draws for this many pieces of eight keys at a time, four bits per piece.
   static constexpr int kDrawn = static_cast<int>(score_keys_drawn(Bc));
   static constexpr int kDrawings = Bc / 8 / kDrawn;
 
@@ -59,7 +59,7 @@ class ScoreRows {
     }
   }
 
-  /// The scores of one warp (Br = 16), whose rows change: note_rows() sets them.
+  /// The scores of one warp (Br = 16) whose rows change: note_rows() sets them.
   template <typename Parameters>
   __device__ ScoreRows(const Parameters& parameters, int head, int batch, unsigned char* shared)
       : shape_(parameters.shape), scores_(parameters.scores), shared_(shared) {
@@ -85,7 +85,8 @@ class ScoreRows {
   }
 
   /// The column tiles [first, past last) that some row sees, or with knob::kVisitHidden all that
-  /// are not padding: tiles of kSlices times Bc keys. Both ends of a row's keys rise with the row.
+  /// are not padding; a tile has kSlices times Bc keys. Both ends of a row's keys increase with the
+  /// row.
   template <int kSlices = 1>
   __device__ int first_tile() const {
     if constexpr (kFeatures.key_ranges && !knob::kVisitHidden) {
@@ -105,7 +106,7 @@ class ScoreRows {
   __device__ int unmasked_keys() const { return unmasked_keys_; }
   __device__ int first_row() const { return first_row_; }
 
-  /// The keys to load of column tile j, which has kKeys keys if the warps share them.
+  /// The number of keys to load of column tile j, which has kKeys keys if the warps share them.
   template <int kKeys = Bc>
   __device__ int keys_to_load(int j) const {
     if constexpr (kFeatures.key_ranges) {
@@ -171,7 +172,7 @@ class ScoreRows {
     __syncwarp();  // Barrier: the bits of all lanes are written before drop() reads them.
   }
 
-  /// Makes dropped elements of P zero.
+  /// Sets dropped elements of P to zero.
   template <int kRowPieces>
   __device__ void drop(Accumulator<kRowPieces, Bc>& P, int warp_row, int lane) const {
     if constexpr (!kFeatures.dropout) return;
@@ -194,7 +195,7 @@ class ScoreRows {
     }
   }
 
-  /// The factor that P V still needs besides the row sums.
+  /// The factor that P V is multiplied by, besides the division by the row sums.
   __device__ float output_scale() const {
     return kFeatures.dropout ? scores_.dropout_scale : 1.0f;
   }
@@ -229,7 +230,7 @@ class ScoreRows {
     }
   }
 
-  /// `row`, `tile_row` and `key` are those of the lane's first element.
+  /// `row`, `tile_row` and `key` belong to the lane's first element.
   template <int kRowPieces>
   __device__ void add_bias(Accumulator<kRowPieces, Bc>& S, int row, int tile_row, int key) const {
     const float slope = alibi_slope(scores_, place().head);
@@ -249,7 +250,7 @@ class ScoreRows {
     }
   }
 
-  /// `first_key` is that of the lane's first element.
+  /// `first_key` is the key of the lane's first element.
   template <int kRowPieces>
   __device__ static void mask(Accumulator<kRowPieces, Bc>& S, const SeenKeys* rows, int first_key,
                               int lane) {
@@ -272,7 +273,7 @@ class ScoreRows {
   const ForwardShape& shape_;
   const ScoreParameters& scores_;
   unsigned char* shared_;
-  // For a row tile; only members that the features use take registers
+  // For a row tile; only members that the features use occupy registers
   int first_row_ = 0;
   int past_last_ = 0;
   int unmasked_keys_ = 0;

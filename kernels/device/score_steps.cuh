@@ -1,6 +1,6 @@
 /// The steps of a score function on one element or four, shared by both passes of flash2: soft cap,
-/// ALiBi and dropout, as defined in reference/score_function.h. Scores are held before the softmax
-/// scale (score_parameters.cuh).
+/// ALiBi and dropout, as defined in reference/score_function.h. Scores are stored unscaled, before
+/// the softmax scale is applied (score_parameters.cuh).
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -31,7 +31,7 @@ __device__ inline uint32_t kept_keys(const ScoreParameters& scores, int batch, i
   constexpr uint32_t kKeys = 4;
   auto seed_low = static_cast<uint32_t>(scores.dropout_seed);
   auto seed_high = static_cast<uint32_t>(scores.dropout_seed >> 32);
-  keep_in_place(seed_low);  // else the keys of all ten rounds occupy registers
+  keep_in_place(seed_low);  // otherwise the keys of all ten rounds occupy registers
   keep_in_place(seed_high);
   const PhiloxWords words = dropout_words(
       uint64_t{seed_high} << 32 | seed_low, scores.first_batch + static_cast<uint32_t>(batch),

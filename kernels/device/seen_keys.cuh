@@ -1,4 +1,5 @@
-/// Which keys the rows of a tile see under windows and key lengths, and which rows see keys.
+/// The keys that the rows of a tile see under windows and key lengths, and the rows that see given
+/// keys.
 #pragma once
 
 #include "kernels/device/knobs.cuh"
@@ -7,8 +8,8 @@
 
 namespace attnscope::kernels::device {
 
-/// The keys that row `row` of a tile sees; rows that do not exist see everything, so that they
-/// never cause masking.
+/// The keys that row `row` of a tile sees; nonexistent rows see everything, so that they never
+/// cause masking.
 __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScoreParameters& scores,
                                        int batch, int row) {
   constexpr int kEveryKey = 0x7fffffff;
@@ -16,14 +17,14 @@ __device__ inline SeenKeys seen_by_row(const ForwardShape& shape, const ScorePar
   return seen_keys(shape, scores, batch, row);
 }
 
-/// The key that a query is aligned with (ALiBi), if each batch entry is one whole sequence: the
-/// last query is aligned with the last key.
+/// The key that a query is aligned with (ALiBi) if each batch entry is a single sequence, whose
+/// last query is aligned with its last key.
 __device__ inline int aligned_key(const ForwardShape& shape, int row) {
   return row + shape.N_kv - shape.N;
 }
 
-/// The rows that may see a range of keys, by the window: query q sees key k when -left <= k - (q +
-/// offset) <= right.
+/// The rows that may see a range of keys, judged by the window alone: query q sees key k when -left
+/// <= k - (q + offset) <= right.
 __device__ inline int first_row_that_sees(const ForwardShape& shape, const ScoreParameters& scores,
                                           int first_key) {
   if (scores.window_right < 0) return 0;
@@ -41,7 +42,7 @@ __device__ inline int keys_of(const ForwardShape& shape, const ScoreParameters& 
   return min(shape.N_kv, __ldg(scores.key_lengths + batch));
 }
 
-/// The keys of column tile j that are not padding; only these are read. None if negative.
+/// The number of keys of column tile j that are not padding; only these are read. Negative: none.
 template <int Bc>
 __device__ inline int keys_of_tile(const ForwardShape& shape, const ScoreParameters& scores,
                                    int batch, int j) {
@@ -54,8 +55,8 @@ struct TileSpan {
 };
 
 /// The tiles in which one of the `rows` existing rows from `first_row` on sees a key; none if there
-/// are no rows. Both ends of the keys that a row sees rise with the row. With knob::kVisitHidden:
-/// all that are not padding.
+/// are no rows. Both ends of the range of keys that a row sees increase with the row. With
+/// knob::kVisitHidden: all tiles that are not padding.
 template <ScoreFeatures kFeatures, int Bc>
 __device__ inline TileSpan tiles_seen_by(const ForwardShape& shape, const ScoreParameters& scores,
                                          int batch, int first_row, int rows) {

@@ -1,13 +1,13 @@
 /// A [kRows x d] tile of 16-bit elements in shared memory, swizzled so that neither the copies into
-/// it nor reads of eight rows at a time have bank conflicts: the 16-byte chunk c of row r is at
-/// place c ^ f(r), where f takes eight different values over any eight rows that share a line of
-/// banks. A row of fp32 is as long as one of twice as many 16-bit elements. If the number of chunks
-/// in a row is not a power of two (d = 96, 192), the places change within groups of four or eight
-/// chunks.
+/// it nor reads of eight rows at a time have bank conflicts: 16-byte chunk c of row r is at
+/// position c ^ f(r), where f takes eight different values over any eight rows that share a line of
+/// banks. A row of fp32 elements is treated as one of twice as many 16-bit elements. If the number
+/// of chunks in a row is not a power of two (d = 96, 192), chunks are permuted within groups of
+/// four or eight.
 ///
-/// (Padded rows would avoid the conflicts too. But cp.async fetches a 32-byte sector twice when its
-/// halves land in different 32-byte pieces of shared memory, as they do where a row is an odd
-/// number of chunks long: 1.5 times the bytes at the SM port.)
+/// (Padded rows would avoid the conflicts too, but cp.async fetches a 32-byte sector twice when its
+/// halves go to different 32-byte pieces of shared memory. That happens when a row is an odd number
+/// of chunks long, and costs 1.5 times the bytes at the SM port.)
 #pragma once
 
 #include "kernels/device/async_copy.cuh"
@@ -21,9 +21,9 @@ struct SharedTile {
   static constexpr int kRowBytes = d * 2;
   static constexpr int kBytes = kRows * kRowBytes;
   static constexpr int kGroup = kChunks & -kChunks;  ///< largest power of two that divides a row
-  static constexpr int kSpread = kGroup < 8 ? kGroup : 8;  ///< places that a chunk can take
+  static constexpr int kSpread = kGroup < 8 ? kGroup : 8;  ///< positions that a chunk can take
   static constexpr int kRowsPerLine = 8 / kSpread;         ///< neighbours whose chunks have the
-                                                           ///< same places
+                                                           ///< same positions
   static constexpr bool kWholeRows = kGroup == kChunks;    ///< a row is a power of two of chunks
 
   uint32_t address;  ///< aligned to 256 bytes
@@ -42,7 +42,7 @@ struct SharedTile {
     return chunk_address(lane % 16, lane / 16);
   }
 
-  /// The same as operand B of Q K^T: rows of the tile are columns of B.
+  /// The same for operand B of Q K^T: rows of the tile are columns of B.
   __device__ uint32_t lane_address_columns(int lane) const {
     return chunk_address(lane % 8 + lane / 16 * 8, lane / 8 % 2);
   }
@@ -61,19 +61,19 @@ struct SharedTile {
   }
 };
 
-/// How many of a tile's columns exist in memory: all d, or the first ones, whose number a kernel is
-/// given, in chunks of 16 bytes or as single elements; the rest is padding, zero on chip. Code for
-/// single elements in a loop lengthens it beyond the instruction cache even if it never runs.
+/// How many of a tile's columns exist in memory: all d, or the first ones, whose number is passed
+/// to the kernel, in 16-byte chunks or as single elements; the rest is padding, zero on chip. Code
+/// for single elements makes a loop exceed the instruction cache even if that code never runs.
 enum class Columns { all, chunks, first };
 
-/// How often the loops over the rows of a copy are unrolled. Wide rows in chunks leave too few
-/// registers for more.
+/// The unroll factor of the loops over the rows of a copy. Wide rows in chunks leave too few
+/// registers for a larger one.
 constexpr int unrolled_steps(Columns columns, int d) {
   const bool few_registers = columns == Columns::chunks && d > 128;
   return few_registers ? 1 : 32;
 }
 
-/// 16 bytes of a row in memory whose elements may be at any address: `columns` of them, then zeros.
+/// 16 bytes of a row in memory that may begin at any address: `columns` elements, then zeros.
 template <typename T>
 __device__ inline void gather_chunk(uint32_t (&out)[4], const T* source, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
@@ -110,7 +110,7 @@ __device__ inline void store_chunk_shared(uint32_t address, const uint32_t (&wor
                : "memory");
 }
 
-/// Copies a tile from rows whose chunks are not whole, element by element; complete when this
+/// Copies a tile element by element, from rows that are not made of whole chunks; complete when it
 /// returns.
 template <int kThreads, int kRows, int d, typename T>
 __device__ inline void load_tile_of_elements(const SharedTile<kRows, d>& tile, const T* source,
@@ -174,8 +174,9 @@ __device__ inline void load_chunk_shared(uint32_t (&out)[4], uint32_t address) {
 }
 
 /// Stores rows [0, valid_rows), columns [0, columns) of a tile, 16 bytes per thread, in the same
-/// chunks as load_tile_async. Stores bypass L1, like all stores of the kernels: under load, stores
-/// that linger in L1 were observed to leave it in half sectors, which cost 1.5 times the bytes.
+/// chunks as load_tile_async. The stores bypass L1, like all stores of the kernels: under load,
+/// stores that lingered in L1 were observed to leave it in half sectors, which cost 1.5 times the
+/// bytes.
 template <int kThreads, Columns kColumns = Columns::all, int kRows, int d, typename T>
 __device__ inline void store_tile(T* destination, Index stride_row,
                                   const SharedTile<kRows, d>& tile, int valid_rows, int thread,

@@ -1,5 +1,5 @@
-/// How warps that fill slots in shared memory pass them to the warps that empty them, and get them
-/// back (compute capability 9.0).
+/// Barriers by which warps that fill slots in shared memory pass them to the warps that empty them,
+/// and get them back (compute capability 9.0).
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -11,8 +11,9 @@ namespace attnscope::kernels::device {
 /// kSlots. Each slot has two:
 ///   filled:  the warps that empty it wait for all that fill it;
 ///   emptied: the warps that fill it wait for all that emptied it after the previous visit.
-/// One lane arrives for its warp, or all kArrivingLanes = 32 do. racecheck follows only the latter:
-/// it is for slots that threads read and write, not for those of bulk copies and products.
+/// Either one lane arrives for its warp, or all do (kArrivingLanes = 32). racecheck understands
+/// only the latter, which is for slots that threads read and write, not for those of bulk copies
+/// and products.
 template <int kSlots, int kArrivingLanes = 1>
 struct SlotBarriers {
   static_assert(kArrivingLanes == 1 || kArrivingLanes == 32);
@@ -25,8 +26,8 @@ struct SlotBarriers {
     return {barriers + (kSlots + visit % kSlots) * 8};
   }
 
-  /// Called by one thread of the block. Each visit is filled and emptied by so many warps, or
-  /// single threads if kArrivingLanes = 1.
+  /// Called by one thread of the block with the number of warps that fill and that empty a visit's
+  /// slot; single threads count if kArrivingLanes = 1.
   __device__ void initialise(int who_fill, int who_empty) const {
     for (int visit = 0; visit < kSlots; ++visit) {
       filled(visit).initialise(who_fill * kArrivingLanes);
@@ -44,7 +45,7 @@ struct SlotBarriers {
 
  private:
   __device__ static void arrive_as_warp(ArrivalBarrier barrier) {
-    __syncwarp();  // also with kArrivingLanes = 32: without it, the compiler spills
+    __syncwarp();  // also with kArrivingLanes = 32: without it, the compiler spills registers
     if (kArrivingLanes == 32 || thread_index() % 32 == 0) barrier.arrive();
   }
 };

@@ -1,5 +1,5 @@
-/// For launches that are bound by memory: which tile of a tensor a block owns, and reads of rows
-/// that bypass L1, 16 bytes per thread.
+/// For memory-bound launches: the tile of a tensor that a block owns, and reads of rows that bypass
+/// L1, 16 bytes per thread.
 #pragma once
 
 #include "kernels/device/matrix_fragments.cuh"
@@ -10,7 +10,7 @@ namespace attnscope::kernels::device {
 
 inline constexpr int kChunkElements = 8;  ///< 16-bit elements in 16 bytes
 
-/// One tile of a tensor with `tensor_heads` heads of `tensor_rows` rows, by the block's number.
+/// The tile with the block's number, in a tensor with `tensor_heads` heads of `tensor_rows` rows.
 struct TileOfBlock {
   int batch, head;
   Index first_row;
@@ -25,8 +25,8 @@ struct TileOfBlock {
   }
 };
 
-/// The chunk of a row that begins at `column`, as floats; zeros from column d on. Rows of whole
-/// chunks are read 16 bytes at a time, others element by element.
+/// The chunk of a row that begins at `column`, as floats; zeros from column d on. Rows made of
+/// whole chunks are read 16 bytes at a time, others element by element.
 template <typename T>
 __device__ inline void load_chunk(float (&out)[kChunkElements], const T* row, int column, int d) {
   uint32_t pairs[4];
@@ -59,7 +59,7 @@ __device__ inline void store_chunk(T* row, int column, int d,
 
 inline constexpr int kFloatChunkElements = 4;
 
-/// The same two in fp32, where 16 bytes are four elements.
+/// Both in fp32, where 16 bytes are four elements.
 __device__ inline void load_chunk(float (&out)[kFloatChunkElements], const float* row, int column,
                                   int d) {
   if (d % kFloatChunkElements == 0) {

@@ -18,8 +18,8 @@ __device__ inline void keep_in_place(uint32_t& address) {
   asm volatile("" : "+r"(address));
 }
 
-/// S = Q K^T, unscaled. `Q_lane` and `K_lane` are lane_address_rows / lane_address_columns of the
-/// warp's rows of Qi and of Kj.
+/// S = Q K^T, unscaled. `Q_lane` is lane_address_rows of the warp's rows of Qi; `K_lane` is
+/// lane_address_columns of Kj.
 template <typename T, int kRowPieces, int Bc, int d>
 __device__ inline void multiply_scores(Accumulator<kRowPieces, Bc>& S, uint32_t Q_lane,
                                        uint32_t K_lane) {

@@ -1,6 +1,6 @@
-/// How the persistent thread blocks of a launch take numbered tiles one after another, as the
-/// hardware assigns the blocks of a larger grid to SMs: in ascending order, each to the first block
-/// that is free.
+/// A queue from which the persistent thread blocks of a launch take numbered tiles, as the hardware
+/// assigns the blocks of a larger grid to SMs: in ascending order, each to the first block that is
+/// free.
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -9,9 +9,9 @@
 namespace attnscope::kernels::device {
 
 /// The number of the next tile, in global memory that was not cleared before the launch. A block's
-/// first tile is the one with the block's own number. One word holds the launch's number above the
-/// next tile's, so that a block can detect whether the first block has written it; the last block
-/// to ask clears it.
+/// first tile has the block's own number. The upper half of the word is the launch's number, so
+/// that a block can detect whether the first block has written it; the last block to ask clears the
+/// word.
 struct TileCounter {
   unsigned long long* word;
   uint32_t launch;
@@ -24,8 +24,8 @@ struct TileCounter {
                  "l"(static_cast<unsigned long long>(launch) << 32 | number)
                  : "memory");
   }
-  /// Takes the next number. Called by one thread of each of `blocks` blocks, until the number is
-  /// not less than `tiles`. Waits only for block 0, which the hardware starts first.
+  /// Takes the next number. Called by one thread of each of `blocks` blocks until it returns
+  /// `tiles` or more. Waits only for block 0, which the hardware starts first.
   __device__ int take(int tiles, int blocks) {
     while (!opened) {
       unsigned long long seen;
@@ -39,8 +39,8 @@ struct TileCounter {
   }
 };
 
-/// How one thread of a block tells others which tile comes next, in four numbers: turn n, counted
-/// from 0, has slot n % 2. Each slot has two barriers:
+/// One thread of a block tells the others which tile comes next, in four numbers: turn n, counted
+/// from 0, uses slot n % 2. Each slot has two barriers:
 ///   told:  listeners wait for the numbers;
 ///   heard: the telling thread waits for every listener before it overwrites them.
 struct TileNews {
@@ -64,8 +64,8 @@ struct TileNews {
                  : "memory");
     told(turn).arrive();
   }
-  /// Returns the turn's numbers. Called by a listener's `lanes`: lane 0 only, or all of a warp,
-  /// which have then finished with the previous numbers.
+  /// Returns the turn's numbers. Called by a listener's `lanes`, lane 0 only or the whole warp,
+  /// once they have finished with the previous numbers.
   __device__ int4 hear(int turn, unsigned lanes) const {
     told(turn).wait(turn / kSlots);
     int4 news;
@@ -75,7 +75,8 @@ struct TileNews {
                  : "memory");
     __syncwarp(lanes);
     if (thread_index() % 32 == 0) heard(turn).arrive();
-    // From one lane, so that the compiler knows that all lanes of a warp have the same numbers
+    // Broadcast from one lane, so that the compiler knows that all lanes of a warp have the same
+    // numbers
     return {__shfl_sync(lanes, news.x, 0), __shfl_sync(lanes, news.y, 0),
             __shfl_sync(lanes, news.z, 0), __shfl_sync(lanes, news.w, 0)};
   }

@@ -1,5 +1,5 @@
-/// How threads that load tiles by bulk copies pass them to threads that multiply, and get their
-/// slots back (compute capability 9.0).
+/// A ring of slots by which threads that load tiles with bulk copies pass them to threads that
+/// multiply, and get the slots back (compute capability 9.0).
 #pragma once
 
 #include "kernels/device/bulk_copies.cuh"
@@ -8,8 +8,8 @@
 
 namespace attnscope::kernels::device {
 
-/// `kStages` slots in shared memory that the tiles of a tensor take in turn: visit n, counted from
-/// 0, has slot n % kStages. Each slot has two barriers:
+/// `kStages` slots in shared memory that the tiles of a tensor use in turn: visit n, counted from
+/// 0, uses slot n % kStages. Each slot has two barriers:
 ///   arrived: readers wait for the bytes of the copy, which the loading thread announces;
 ///   free:    the loading thread waits for every reading warp before it overwrites the slot.
 template <typename Tile, int kStages>
@@ -33,7 +33,7 @@ struct TileRing {
     }
   }
 
-  /// Called by the thread that loads: waits until the slot's previous visit has released it.
+  /// Called by the loading thread: waits until the previous visit has released the slot.
   __device__ void await_free(int visit) const {
     if (visit >= kStages) free(visit).wait(visit / kStages - 1);
   }
@@ -44,9 +44,9 @@ struct TileRing {
     load_panels(tile(visit), map, place, arrived(visit));
   }
 
-  /// Called by every thread that reads: waits until the visit's tile has arrived.
+  /// Called by every reading thread: waits until the visit's tile has arrived.
   __device__ void await(int visit) const { arrived(visit).wait(visit / kStages); }
-  /// Called by all lanes of a warp that reads: its products with the tile are complete.
+  /// Called by all lanes of a reading warp when its products with the tile are complete.
   __device__ void release(int visit) const {
     __syncwarp();
     if (thread_index() % 32 == 0) free(visit).arrive();
@@ -54,10 +54,10 @@ struct TileRing {
 };
 
 /// Two warpgroups that start their products in turn, so that one multiplies while the other
-/// computes its softmax ("ping-pong"). Each has a hardware barrier: a group waits at its own until
-/// the other arrives there. Group 0 has the first turn.
+/// computes its softmax ("ping-pong"). Each has a hardware barrier, at which it waits until the
+/// other group arrives there. Group 0 has the first turn.
 struct ProductTurns {
-  static constexpr int kFirstBarrier = 4;  ///< after those of warpgroup_barrier()
+  static constexpr int kFirstBarrier = 4;  ///< numbered after those of warpgroup_barrier()
 
   __device__ static void await(int warpgroup) {
     asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstBarrier + warpgroup), "n"(2 * kWarpgroupThreads)
@@ -70,11 +70,11 @@ struct ProductTurns {
   }
 };
 
-/// Whether a thread watches over the waits of each block.
+/// Whether a thread of each block monitors the block's waits.
 inline constexpr bool kTrapsWhenStuck = true;
 
-/// Ends the launch with an error when a barrier's n-th phase has not ended after two seconds: a
-/// thread block whose threads wait for each other forever would block the GPU.
+/// Ends the launch with an error if a barrier's n-th phase has not ended after two seconds: a
+/// deadlocked thread block would otherwise block the GPU forever.
 __device__ inline void trap_if_stuck(ArrivalBarrier finished, int n = 0) {
   constexpr uint32_t kLimitNs = 2'000'000'000;
   const auto begin_ns = static_cast<uint32_t>(global_timer_ns());  // 32 bits hold twice the limit

@@ -1,6 +1,6 @@
 /// A kernel's observer, its template parameter Trace: NoTrace, whose hooks compile to nothing, or
-/// BlockTrace, which records. The kernel's source is the same; a hook follows the code that it
-/// names.
+/// BlockTrace, which records. The kernel's source is the same for both; a hook follows the code
+/// that it names.
 #pragma once
 
 #include "kernels/device/clocks.cuh"
@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels::device {
 
-/// Records nothing and costs nothing: the kernel has the parameters, registers and instructions
-/// that it has without hooks (tests/kernels/compile/trace_hooks_test.cpp compares the code).
+/// Records nothing and costs nothing: the kernel has the same parameters, registers and
+/// instructions as without hooks (tests/kernels/compile/trace_hooks_test.cpp compares the code).
 struct NoTrace {
   template <typename KernelParameters>
   using Parameters = KernelParameters;
@@ -34,8 +34,8 @@ class BlockTrace {
   using Parameters = TracedParameters<KernelParameters>;
 
   /// `block` is the block's number within its head. A block that does the work of several has a
-  /// trace for each, with its own `record`: all heads have the same number of records, which follow
-  /// each other head by head.
+  /// trace for each, with its own `record`. All heads have the same number of records, stored head
+  /// by head.
   template <typename TracedParameters>
   __device__ BlockTrace(const TracedParameters& parameters, int block, int record = block_index())
       : buffer_(parameters.trace), record_(record) {
@@ -48,7 +48,7 @@ class BlockTrace {
     record_of_block.begin_cycles = clock_cycles();
   }
 
-  /// Records a step on tile (i, j) that has ended; `done` is false if it was skipped.
+  /// Records the end of a step on tile (i, j); `done` is false if it was skipped.
   __device__ void did(TraceStep step, int i, int j, bool done = true) {
     if (writes_events() && count_ < buffer_.events_per_block) {
       const uint32_t tile = static_cast<unsigned>(i) | static_cast<unsigned>(j) << 16;
@@ -61,7 +61,7 @@ class BlockTrace {
     ++count_;
   }
 
-  /// The same on column tile tiles[n], which is read only here, so that only a trace reads it.
+  /// The same on column tile tiles[n], which is read here so that only a trace reads it.
   template <typename Tiles>
   __device__ void did_nth(TraceStep step, int i, const Tiles& tiles, int n, bool done = true) {
     did(step, i, tiles[n], done);

@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// A step of a thread block's program, as in the kernel's source. Several operations of the
-/// schedule are one step where a kernel computes them in one loop.
+/// A step of a thread block's program, in the kernel's source. Operations of the schedule that a
+/// kernel computes in one loop are one step.
 // clang-format off
 enum class TraceStep : uint8_t {
   wait,             ///< for copies and for the block's other warps
@@ -32,8 +32,8 @@ enum class TraceStep : uint8_t {
 inline constexpr int kTraceStepCount = 28;
 
 /// One step, as executed by the first warp of the block; other warps do the same on their rows. A
-/// step begins where the one before it ends, and ends when its last instruction has been issued:
-/// work that is still in flight belongs to the step that waits for it.
+/// step begins when the one before it ends, and ends when its last instruction has been issued;
+/// work still in flight belongs to the step that waits for it.
 struct TraceEvent {
   uint32_t end_cycles;  ///< low 32 bits of the SM's clock
   uint16_t i;
@@ -44,7 +44,8 @@ struct TraceEvent {
 };
 static_assert(sizeof(TraceEvent) == 16);
 
-/// One thread block. `ns` is the GPU's global timer, which ticks in steps; cycles are the SM's own.
+/// One thread block. `ns` is the GPU's global timer, which advances in coarse steps; cycles are
+/// counted by the SM.
 struct TraceBlock {
   uint64_t begin_ns;
   uint64_t end_ns;
@@ -58,7 +59,7 @@ struct TraceBlock {
 static_assert(sizeof(TraceBlock) == 48);
 
 /// A row after column tile j, or one warp's part of it if several warps share the tile's keys. m is
-/// the maximum of Q K^T before the scale. NaN: no such tile.
+/// the maximum of Q K^T before scaling. NaN: no such tile.
 struct TraceRow {
   float m;
   float l;
@@ -75,10 +76,10 @@ struct TraceBuffer {
   int32_t row_step = 0;  ///< rows 0, row_step, 2 row_step, ... of each head; 0: none
   int32_t rows_per_head = 0;
   int32_t column_tiles = 0;
-  int32_t rows_of_part = 0;  ///< entries of `rows` from one part to the next
+  int32_t rows_of_part = 0;  ///< entries of `rows` between one part and the next
 };
 
-/// The parameters of a kernel, and where it records.
+/// The parameters of a kernel, and the buffer that it records into.
 template <typename KernelParameters>
 struct TracedParameters : KernelParameters {
   TraceBuffer trace;

@@ -1,5 +1,5 @@
-/// Thread blocks that take turns with a tile in global memory, so that what they add to it is added
-/// in the same order on every run. A counter of the tile holds whose turn it is, counted from 0.
+/// Thread blocks take turns at adding to a tile in global memory, so that the order of the
+/// additions is the same on every run. The tile's counter says whose turn it is, counted from 0.
 ///
 /// A block waits only for blocks with lower numbers: the hardware starts blocks in the order of
 /// their numbers, so these are already running or finished.
@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels::device {
 
-/// Waits until it is this block's turn; the additions of the blocks before it are then in L2. For a
-/// block whose additions are all made by this thread.
+/// Waits until it is this block's turn; the additions of the blocks before it are then in L2. For
+/// blocks in which this thread makes all additions.
 __device__ inline void await_turn_alone(const int* turn, int mine) {
   int whose;
   do {
@@ -18,10 +18,10 @@ __device__ inline void await_turn_alone(const int* turn, int mine) {
   } while (whose != mine);
 }
 
-/// Ends this block's turn. Called by one thread when the block's additions are in L2, where turns
-/// are counted, too: after a fence, or, for bulk additions, after wait_bulk_stores(). For the
-/// latter, PTX's memory model would ask for a release here, which also waits for everything else
-/// that the SM has in flight: a fixed order then took up to a quarter longer.
+/// Ends this block's turn. Called by one thread when the block's additions are in L2, where the
+/// counters are, too: after a fence or, for bulk additions, after wait_bulk_stores(). For the
+/// latter, PTX's memory model requires a release here, but a release also waits for everything else
+/// that the SM has in flight: with one, runs with a fixed order took up to a quarter longer.
 __device__ inline void pass_turn_alone(int* turn) {
   asm volatile("red.relaxed.gpu.global.add.s32 [%0], 1;\n" ::"l"(turn) : "memory");
 }

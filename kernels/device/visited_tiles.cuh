@@ -1,5 +1,6 @@
-/// The tiles of the other axis that a thread block visits, ascending: the column tiles j of row
-/// tile i, or the row tiles i of column tile j. The counterpart of the simulator's TileRange.
+/// The tiles along the other axis that a thread block visits, in ascending order: the column tiles
+/// j of row tile i, or the row tiles i of column tile j. The counterpart of the simulator's
+/// TileRange.
 #pragma once
 
 #include "kernels/forward_parameters.cuh"
@@ -14,7 +15,7 @@ enum class Visits { all, listed };
 template <Visits kVisits>
 struct VisitedTiles;
 
-/// [first, past_last): a position is the tile itself.
+/// [first, past_last): a position is the tile's index itself.
 template <>
 struct VisitedTiles<Visits::all> {
   int first, past_last;
@@ -22,12 +23,12 @@ struct VisitedTiles<Visits::all> {
   __device__ bool has(int position) const { return position < past_last; }
   __device__ int operator[](int position) const { return position; }
   __device__ int first_tile() const { return first; }
-  /// Tiles from here to the next one.
+  /// The distance to the next tile.
   __device__ int step(int /*position*/) const { return 1; }
 };
 
-/// Positions in a list that ends with -1. Read from memory at each use, so that a loop keeps
-/// neither its end nor a tile in registers.
+/// Positions in a list that ends with -1. The list is read from memory at each use, so that a loop
+/// keeps neither its end nor a tile in registers.
 template <>
 struct VisitedTiles<Visits::listed> {
   const int* list;

@@ -1,10 +1,11 @@
 /// The products of flash1's backward pass with Hopper's own instructions (compute capability 9.0):
-/// two warpgroups share a column tile of 128 keys and multiply; a third one serves them. Also how P
-/// is passed from one warpgroup to another, as in flash2's backward pass for wide heads.
+/// two warpgroups share a column tile of 128 keys and multiply; a third one loads and stores for
+/// them. Also functions that pass P from one warpgroup to another, for flash2's backward pass with
+/// wide heads.
 ///
-/// The tile of scores is held transposed, as in gradient_products.cuh: a warp has 16 keys of S^T =
-/// K Q^T and all queries. P and dS go from registers straight into the products for dVj and dKj; dS
-/// is in shared memory only for dQi.
+/// The tile of scores is transposed, as in gradient_products.cuh: a warp has 16 keys of S^T = K Q^T
+/// and all queries. P and dS go straight from registers into the products for dVj and dKj; dS is
+/// written to shared memory only for dQi.
 #pragma once
 
 #include "kernels/device/gradient_slots.cuh"
@@ -16,7 +17,7 @@ namespace attnscope::kernels::device {
 
 inline constexpr int kGradientThreads = kMultiplyingThreads + kWarpgroupThreads;
 
-/// A launch with this many threads has 168 registers for each; they are redistributed here.
+/// A launch with this many threads has 168 registers per thread; these numbers redistribute them.
 inline constexpr int kMultiplyingRegisters = 240;
 inline constexpr int kServingRegisters = 24;
 static_assert(kMultiplyingWarpgroups * kMultiplyingRegisters + kServingRegisters == 3 * 168);
@@ -32,9 +33,10 @@ struct WarpgroupScores {
   __device__ static int first_column(int /*warp*/) { return 0; }
 };
 
-/// dVj += P^T dOi; dKj += dS^T Qi, without the scale; dQ = dS Kj, without the scale: 64 queries by
-/// a panel of columns for each of the two warpgroups. The visit's row tiles have arrived.
-/// `meanwhile()` runs while S and dP are being computed, and returns when LSE and D have arrived.
+/// dVj += P^T dOi, dKj += dS^T Qi and dQ = dS Kj, the last two without the scale; of dQ, each of
+/// the two warpgroups computes 64 queries by a panel of columns. The visit's row tiles have
+/// arrived. `meanwhile()` runs while S and dP are being computed, and returns when LSE and D have
+/// arrived.
 template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace, typename Meanwhile>
 __device__ inline void accumulate_tile_gradients(Accumulator<1, d>& dK, Accumulator<1, d>& dV,
                                                  Accumulator<1, kPanelColumns>& dQ,
@@ -95,7 +97,7 @@ __device__ inline void accumulate_tile_gradients(Accumulator<1, d>& dK, Accumula
 }
 
 /// Stores dKj and dVj in HBM through the slots of Kj and Vj. Called by both warpgroups; the block's
-/// first thread starts the stores, and has to wait for them.
+/// first thread starts the stores and must wait for them.
 template <typename T, int Br, int Bc, int d, int kRowTiles, typename Trace>
 __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumulator<1, d>& dV,
                                            const GradientSlots<Br, Bc, d, kRowTiles>& slots,
@@ -117,8 +119,8 @@ __device__ inline void store_key_gradients(Accumulator<1, d>& dK, const Accumula
   trace.did(TraceStep::store_dVj, 0, j);
 }
 
-/// Pass P of a consumer from its registers through shared memory, 16 bytes per thread at a time, to
-/// the thread of the same number in another consumer.
+/// Pass P from a consumer's registers through shared memory, 16 bytes per thread at a time, to the
+/// thread with the same number in another consumer.
 template <int kSteps>
 __device__ inline void leave_operand(uint32_t destination, const FragmentA (&P)[kSteps],
                                      int thread) {

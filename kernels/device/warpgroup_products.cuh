@@ -1,5 +1,5 @@
-/// Matrix products of a warpgroup, four neighbouring warps, on Hopper's tensor cores: wgmma. Only
-/// in machine code for sm_90a, which only a GPU of compute capability 9.0 runs.
+/// Matrix products of a warpgroup, four neighbouring warps, on Hopper's tensor cores: wgmma.
+/// Compiles only to machine code for sm_90a, which only GPUs of compute capability 9.0 run.
 ///
 /// mma.sync takes operands from registers, so that each warp first reads them from shared memory;
 /// wgmma reads B in place, and A too unless it is in registers. It runs asynchronously: start a
@@ -15,8 +15,8 @@ inline constexpr int kWarpgroupThreads = 128;
 inline constexpr int kWarpgroupRows = 64;  ///< of one product's result
 inline constexpr int kPanelColumns = 64;   ///< 128 bytes, the width of wgmma's widest swizzle
 
-/// A [kRows x d] tile in panels of 64 columns, one after another: the swizzle of a SharedTile of
-/// that width is the one that wgmma reads.
+/// A [kRows x d] tile in panels of 64 columns, one after another: wgmma reads the swizzle of a
+/// SharedTile of that width.
 template <int kRows_, int d>
 struct PanelTile {
   using Panel = SharedTile<kRows_, kPanelColumns>;
@@ -40,8 +40,8 @@ struct PanelTile {
 __device__ inline void show_to_async_units() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
-/// The same for all memory, and for finished copies. It also waits for the thread's accesses down
-/// to L2, and so takes longer.
+/// The same for all memory, and for finished copies. It also waits until the thread's accesses have
+/// reached L2, and therefore takes longer.
 __device__ inline void show_all_memory_to_async_units() {
   asm volatile("fence.proxy.async;\n" ::: "memory");
 }
@@ -60,7 +60,7 @@ __device__ inline void both_warpgroups_barrier() {
                : "memory");
 }
 
-/// Changes the number of registers of each thread of a warpgroup: to fewer, or to more after others
+/// Changes the number of registers per thread of a warpgroup: to fewer, or to more after others
 /// have released some.
 template <int kRegisters>
 __device__ inline void give_up_registers() {
@@ -71,7 +71,7 @@ __device__ inline void take_registers() {
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;\n" ::"n"(kRegisters));
 }
 
-/// Called before the first of some products: makes values written to registers visible to them.
+/// Called before the first product of a group: makes values written to registers visible to it.
 __device__ inline void open_products() {
   asm volatile("wgmma.fence.sync.aligned;\n" ::: "memory");
 }
@@ -81,7 +81,7 @@ __device__ inline void close_products() {
   asm volatile("wgmma.commit_group.sync.aligned;\n" ::: "memory");
 }
 
-/// Keeps uses of a product's result after the wait for it.
+/// Keeps the compiler from moving uses of a product's result before the wait for it.
 template <int kPieces>
 __device__ inline void settle(FragmentC (&result)[1][kPieces]) {
 #pragma unroll
@@ -107,8 +107,8 @@ __device__ inline uint64_t product_operand(uint32_t address, int panel_bytes) {
   return kSwizzle128 | kEightRows | static_cast<uint64_t>(panel_bytes / 16) << 16 | address / 16;
 }
 
-/// The orientation of an operand's panel: its rows are those of the product (the sum runs along
-/// each row), or the sum runs down its rows.
+/// The orientation of an operand's panel: either its rows are rows of the product (the sum runs
+/// along each row), or the sum runs down its rows.
 enum class SumAlong : int { columns = 0, rows = 1 };
 
 // clang-format off
@@ -125,8 +125,8 @@ enum class SumAlong : int { columns = 0, rows = 1 };
   "%56, %57, %58, %59, %60, %61, %62, %63}"
 // clang-format on
 
-/// C [64 x 64] = A B, or C + A B if `adds`: 16 values along the sum. Both operands are
-/// product_operand().
+/// C [64 x 64] = A B, or C + A B if `adds`, over 16 values along the sum. Both operands are
+/// product_operand()s.
 template <typename T, SumAlong kSumOfA, SumAlong kSumOfB>
 __device__ inline void start_product(FragmentC (&C)[8], uint64_t A, uint64_t B, bool adds) {
 #define ATTNSCOPE_WGMMA(TYPES)                                               \
@@ -144,7 +144,7 @@ __device__ inline void start_product(FragmentC (&C)[8], uint64_t A, uint64_t B, 
 #undef ATTNSCOPE_WGMMA
 }
 
-/// C [64 x 128] += A B: 16 values along the sum, which runs down the rows of B, a
+/// C [64 x 128] += A B over 16 values along the sum, which runs down the rows of B. B is a
 /// product_operand().
 template <typename T>
 __device__ inline void start_product(FragmentC (&C)[16], const FragmentA& A, uint64_t B) {

@@ -1,6 +1,6 @@
 /// Products of a warpgroup whose result is as wide as a tile: S [64 x Bc] = Q K^T, both operands
-/// read from shared memory, and O [64 x d] += P V, P from registers. Every warp has 16 rows of Q
-/// and all keys of the tile ("split-Q"). With a wide result, its 64 rows of A are read less often.
+/// read from shared memory, and O [64 x d] += P V, P from registers. Each warp has 16 rows of Q and
+/// all keys of the tile ("split-Q"). With a wide result, the 64 rows of A are read less often.
 #pragma once
 
 #include "kernels/device/warpgroup_products.cuh"
@@ -40,9 +40,10 @@ namespace attnscope::kernels::device {
       : C_OPERANDS                                                                                 \
       : "r"(A[0]), "r"(A[1]), "r"(A[2]), "r"(A[3]), "l"(B))
 
-/// start_score_product: C [64 x n] = A B, or C + A B if `adds`: 16 values along the sum, which runs
-/// along the rows of both operands, product_operand().
-/// start_output_product: C [64 x n] += A B; the sum runs down the rows of B, a product_operand().
+/// start_score_product: C [64 x n] = A B, or C + A B if `adds`, over 16 values along the sum, which
+/// runs along the rows of both operands. Both are product_operand()s.
+/// start_output_product: C [64 x n] += A B; the sum runs down the rows of B, which is a
+/// product_operand().
 #define ATTNSCOPE_PRODUCTS(n, C_REGISTERS, C_OPERANDS, r0, r1, r2, r3, r4)                         \
   template <typename T>                                                                            \
   __device__ inline void start_score_product(FragmentC (&C)[n / 8], uint64_t A, uint64_t B,        \
