@@ -1,5 +1,5 @@
-/// Moves O, m and l between a warp's registers and HBM. O, in the precision that it has in HBM,
-/// passes through 16 rows of shared memory, so that HBM sees 16-byte accesses.
+/// Moves O, m and l between a warp's registers and HBM. O, in its HBM precision, passes through 16
+/// rows of shared memory, so that accesses to HBM are 16 bytes wide.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -12,13 +12,13 @@ namespace attnscope::kernels::device {
 template <typename Carried, int d>
 using CarriedTile = SharedTile<16, d* static_cast<int>(sizeof(Carried)) / 2>;
 
-/// Columns of O in memory: in fp32, rows consist of whole 16-byte pieces.
+/// Columns of O in memory: fp32 rows consist of whole 16-byte pieces.
 template <typename Carried>
 __device__ constexpr int carried_columns(int d) {
   return kIsSame<Carried, float> ? flash1_carried_columns(d) : d;
 }
 
-/// Address of the two neighbouring elements that a lane holds of C tile n, row `row`.
+/// Address of the two neighbouring elements of row `row`, C tile n, that a lane holds.
 template <typename Carried, int d>
 __device__ inline uint32_t pair_address(const CarriedTile<Carried, d>& tile, int row, int n,
                                         int lane) {
@@ -27,8 +27,8 @@ __device__ inline uint32_t pair_address(const CarriedTile<Carried, d>& tile, int
 }
 
 /// Starts the copy of 16 rows of O by one warp, like load_tile_async(); store_carried() is the
-/// reverse. An fp32 row consists of whole pieces, whatever the number of columns, and takes up to 1
-/// KB.
+/// reverse. An fp32 row consists of whole pieces, whatever the number of columns, and is up to 1 KB
+/// long.
 template <Columns kColumns, typename Carried, int kWidth>
 __device__ inline void load_carried(const SharedTile<16, kWidth>& tile, const Carried* source,
                                     Index stride_row, int valid_rows, int lane, int columns) {

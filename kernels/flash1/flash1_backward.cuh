@@ -2,23 +2,23 @@
 /// It follows the schedule sim/schedule/flash1_backward.cpp.
 ///
 /// Changed from standard: P and dS exist only as tiles on the chip, P recomputed from m and l. A
-/// thread block owns one head. The outer loop takes the column tiles; dKj and dVj never leave the
-/// chip. The inner loop takes the row tiles: dQi is read from HBM, added to, and written back, in
-/// the problem's precision, once for every column tile. D = rowsum(dO * O) is recomputed each time,
-/// as in the paper; flash2 computes it once.
+/// thread block owns one head. The outer loop runs over the column tiles; dKj and dVj stay on the
+/// chip until they are complete. The inner loop runs over the row tiles: dQi is read from HBM,
+/// updated and written back, in the problem's precision, once per column tile. D = rowsum(dO * O)
+/// is recomputed each time, as in the paper; flash2 computes it once.
 ///
 /// Requested from memory by one head's block in this launch, valid rows only: Kj, Vj of each column
 /// tile; for each row tile that sees it, Qi, Oi, dOi, dQi, mi, li are read and dQi is written; dKj
-/// and dVj are written once. dQ = 0 is the launch "initialise" before this one.
+/// and dVj are written once. dQ = 0 is set by the launch "initialise" before this one.
 ///
 /// On chip: one slot each for Kj, Vj, P and dS in shared memory, two each for Qi, Oi, dOi and dQi,
 /// so that a row tile arrives while the previous one is processed.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
-/// it are zero on chip and never move.
+/// it are zero on chip and are never transferred.
 ///
-/// The score features of a problem, and which row tiles see a column tile, are in
-/// flash1_scores.cuh.
+/// flash1_scores.cuh handles the problem's score features and determines which row tiles see a
+/// column tile.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -48,20 +48,19 @@ struct Flash1BackwardShared {
   static constexpr int kBytes = statistics + 2 * Br * 4;
 };
 
-/// m and l of a row, read from HBM; l = 0 for rows that see no key or do not exist.
+/// m and l of a row, read from HBM; l = 0 for rows that do not exist or see no key.
 struct RowStatistics {
   float m = 0.0f, l = 0.0f;
 
-  /// The scaled m + log l in the exponent's unit; infinity if l = 0, whose P is zero.
+  /// The scaled m + log l in the exponent's unit; infinity if l = 0, which makes P zero.
   __device__ float log_sum_log2(float softmax_scale_log2) const {
     if (l == 0.0f) return -device::kMinusInfinity;
     return fmaf(m, softmax_scale_log2, log2f(l));
   }
 };
 
-/// The row tiles of one head, which are loaded again for every column tile: two stages of Qi, Oi,
-/// dOi and dQi in shared memory, the copies into them, and m, l of this thread's rows of the tile
-/// in flight.
+/// The row tiles of one head, loaded again for each column tile: two stages of Qi, Oi, dOi and dQi
+/// in shared memory, the copies into them, and m and l of this thread's rows of the tile in flight.
 template <typename T, int kThreads, device::Columns kColumns, int Br, int Bc, int d>
 class Flash1RowTiles {
   using Shared = Flash1BackwardShared<Br, Bc, d>;
@@ -143,8 +142,8 @@ class Flash1RowTiles {
   RowStatistics statistics_[kRowsOfThread];
 };
 
-/// Lanes that share a row of `chunks` chunks: a power of two that divides it, so that as many of
-/// the threads as possible have work.
+/// Lanes that share a row of `chunks` chunks: a power of two that divides it, so that as many
+/// threads as possible have work.
 constexpr int lanes_per_row(int threads, int rows, int chunks) {
   int lanes = 1;
   while (2 * lanes * rows <= threads && chunks % (2 * lanes) == 0) lanes *= 2;
@@ -185,8 +184,8 @@ __device__ inline void row_dots(float* D, const device::SharedTile<Br, d>& O,
   }
 }
 
-/// dQi += scale dS Kj in shared memory: a warp's part. Wide tiles process their columns in panels,
-/// so that fewer sums are in registers beside dKj and dVj.
+/// dQi += scale dS Kj in shared memory: a warp's part. In wide tiles the columns are processed in
+/// panels, so that fewer sums occupy registers beside dKj and dVj.
 template <typename T, int kWarps, int Br, int Bc, int d>
 __device__ inline void add_query_gradient_shared(const device::SharedTile<Br, d>& dQi,
                                                  const device::SharedTile<Bc, Br>& dS,

@@ -1,8 +1,8 @@
-/// FlashAttention-1, backward, on Hopper's tensor cores: flash1_backward's program, tile by tile
-/// and copy by copy, with the instructions of compute capability 9.0.
+/// FlashAttention-1, backward, on Hopper's tensor cores: the same tiles and copies as
+/// flash1_backward, with the instructions of compute capability 9.0.
 ///
-/// Two warpgroups multiply. In the third one, a thread starts bulk copies, one row tile ahead, and
-/// two warps compute D and m + log l of each row tile when it has arrived.
+/// Two warpgroups multiply. In the third, one thread starts bulk copies one row tile ahead, and two
+/// warps compute D and m + log l of each row tile once it has arrived.
 ///
 /// For no mask or a causal one; d = 128.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// One thread block's place in the problem, and its slots.
+/// A thread block's position in the problem, and its slots.
 template <int Br, int Bc, int d>
 struct Flash1HopperBlock : device::GradientSlots<Br, Bc, d, 4> {
   using Slots = device::GradientSlots<Br, Bc, d, 4>;

@@ -1,5 +1,5 @@
 /// Warps and shared memory of one block of flash1's backward launch. Compiled for host and device:
-/// the catalog chooses a tiling by them, and the kernel is started with them.
+/// the catalog uses them to choose a tiling, and the launch uses them to start the kernel.
 #pragma once
 
 #include "kernels/score_shared.cuh"
@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels {
 
-/// Whether this many warps can share the tiles: each takes whole pieces of 16 x 16 of P and dS, of
-/// dKj and dVj, and of dQi, whose wide rows it computes in panels.
+/// Whether this many warps can share the tiles: each takes whole 16 x 16 pieces of P and dS, of dKj
+/// and dVj, and of dQi, whose wide rows are computed in panels.
 constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps) {
   const auto Br = static_cast<int>(tiling.Br);
   const auto Bc = static_cast<int>(tiling.Bc);
@@ -17,13 +17,13 @@ constexpr bool flash1_backward_warps_fit(int d, const Tiling& tiling, int warps)
 }
 
 /// Width of the tiles for a padded head dimension: with score features at least 32, since a tile of
-/// 64 rows and 16 columns has work for only four warps.
+/// 64 rows and 16 columns gives work to only four warps.
 constexpr Index flash1_backward_width(Index padded, bool scored) {
   return scored && padded < 32 ? 32 : padded;
 }
 
-/// Warps of a block: the fewest that leave a thread enough registers beside the sums dKj, dVj and
-/// the tiles P, dP, or the most that can share the tiles.
+/// Warps of a block: the fewest that leave each thread enough registers beside the sums dKj and dVj
+/// and the tiles P and dP; if none do, the most that can share the tiles.
 constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {
   constexpr Index kMostWarps = 8, kMostFloats = 96;  // of the sums and tiles, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
@@ -36,15 +36,15 @@ constexpr int flash1_backward_warps(Index d, const Tiling& tiling) {
   return most;
 }
 
-/// Bytes of a word of the dropout mask, four bits for every eight rows of a warp's part.
+/// Bytes of a word of the dropout mask: four bits for each eight rows of a warp's part.
 constexpr int flash1_drawn_bytes(const Tiling& tiling, int warps) {
   const auto Br = static_cast<int>(tiling.Br);
   const int part_rows = Br / warps_across(static_cast<int>(tiling.Bc), Br, warps);
   return part_rows <= 32 ? 2 : 4;
 }
 
-/// Bytes of Kj, Vj, two stages of Qi, Oi, dOi and dQi, P and dS in 16 bits; two fp32 numbers per
-/// row.
+/// Bytes of Kj, Vj, two stages of Qi, Oi, dOi and dQi, P and dS, all 16-bit, and two fp32 numbers
+/// per row.
 constexpr Index flash1_backward_shared_bytes(Index d, const Tiling& tiling) {
   return 2 * (2 * tiling.Bc * d + 8 * tiling.Br * d + 2 * tiling.Br * tiling.Bc) +
          2 * tiling.Br * kStatisticBytes;

@@ -2,21 +2,22 @@
 /// It follows the schedule sim/schedule/flash1_forward.cpp.
 ///
 /// Changed from standard: S and P exist only as tiles on the chip. A thread block owns one head.
-/// The outer loop takes the column tiles Kj, Vj, each loaded once; the inner loop takes the row
-/// tiles: Oi, mi and li are read from HBM, updated with tile j, and written back. So O travels
-/// through HBM once for every column tile, and O is kept normalised (line 12).
+/// The outer loop runs over the column tiles Kj, Vj, each loaded once; the inner loop runs over the
+/// row tiles: Oi, mi and li are read from HBM, updated with tile j, and written back. O is
+/// therefore read and written once per column tile, and it is kept normalised (line 12).
 ///
-/// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is computed with
-/// the merged maximum at once, which gives the same result with one exponential fewer per row.
+/// The softmax of tile j alone (m~, l~ and beta of lines 10-12) does not appear: P is computed
+/// directly with the merged maximum, which gives the same result with one exponential fewer per
+/// row.
 ///
 /// One block per head: a GPU with 132 SMs needs 132 heads or more. With fewer (long sequences at a
-/// fixed number of tokens) most of the GPU is idle, and standard attention, whose products use all
-/// of it, is faster although it moves more bytes. flash2 solves this.
+/// fixed number of tokens), most of the GPU is idle, and standard attention, whose products use the
+/// whole GPU, is faster although it moves more bytes. flash2 solves this.
 ///
 /// Requested from memory by one head's block in this launch, valid rows only: Kj, Vj of each column
 /// tile that any row sees; for each row tile that sees it, Qi, Oi, mi, li are read and Oi, mi, li
-/// are written, the first pass included. Line 2 (O = 0, l = 0, m = -inf) is the launch "initialise"
-/// before this one; rows that see no key keep those values.
+/// are written, the first pass included. Line 2 (O = 0, l = 0, m = -inf) is performed by the launch
+/// "initialise" before this one; rows that see no key keep those values.
 ///
 /// On chip: Kj and Vj in shared memory for all warps; each warp's 16 rows of Qi and Oi in its own
 /// part of shared memory, each in up to two stages (flash1_forward_stages()), so that they are
@@ -24,11 +25,11 @@
 /// and Vj change. Bc = 256 at d = 64 and 128: the wider the column tile, the less often O is read
 /// and written.
 ///
-/// The score features of a problem, and which row tiles see a column tile, are in
-/// flash1_scores.cuh.
+/// flash1_scores.cuh handles the problem's score features and determines which row tiles see a
+/// column tile.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::chunks or first), the
-/// columns beyond it are zero on chip and never move.
+/// columns beyond it are zero on chip and are never transferred.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -54,9 +55,9 @@ struct Flash1Shared {
   using TileO = device::CarriedTile<Carried, d>;
 };
 
-/// A warp's 16 rows of the row tiles: their stages in shared memory, and the copies into them, a
-/// group each. Row tile i at position n among those that see a column tile goes to stage n;
-/// positions from `past` on have none.
+/// A warp's 16 rows of the row tiles: their stages in shared memory and the copies into them, one
+/// group each. The row tile at position n among those that see a column tile goes to stage n; there
+/// are none from position `past` on.
 template <typename Shared, typename T, typename Carried, device::Columns kColumns, int Br>
 class Flash1WarpRows {
   using TileQ = typename Shared::TileQ;
@@ -65,7 +66,7 @@ class Flash1WarpRows {
   static constexpr int kStageBytesO = Shared::kStagesO * TileO::kBytes;
 
  public:
-  /// `stages_address` is that of the first warp's stages.
+  /// `stages_address` is the address of the first warp's stages.
   __device__ Flash1WarpRows(const Flash1Parameters& parameters, int batch, int head, int warp,
                             uint32_t stages_address)
       : shape_(parameters.shape),
@@ -119,9 +120,9 @@ class Flash1WarpRows {
   uint32_t address_;
 };
 
-/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is the previous
-/// O's, alpha l_prev, and `inverse_l` normalises the new O: `output_scale` is the factor, besides
-/// the row sums, that P V lacks and O already has.
+/// l = alpha l_prev + rowsum(P), from each thread's part of rowsum(P). `weight` is that of the
+/// previous O, alpha l_prev, and `inverse_l` normalises the new O. `output_scale` is a further
+/// factor that O already contains and P V does not.
 __device__ inline void merge_row_sums(device::RowStatistic<1>& l, device::RowStatistic<1>& weight,
                                       device::RowStatistic<1>& inverse_l,
                                       const device::RowStatistic<1>& alpha,
@@ -154,9 +155,9 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
   const int thread = thread_index();
   const int lane = thread % 32;
   // Registers are scarce in the loop. With score features, and in the widest rows of whole chunks,
-  // values that derive from the lane are recomputed there, as are the loop's end and the addresses
-  // from which m and l are loaded; in wide tiles, also the addresses where O is read and written.
-  // Compiling all kernels showed which of them would spill otherwise
+  // values derived from the lane are recomputed there, as are the loop's end and the addresses of m
+  // and l; in wide tiles, also the addresses of O. Compiling all kernels showed which of them would
+  // spill otherwise
   constexpr bool kScarce = kFeatures.any() ? d < 256 || sizeof(Carried) > sizeof(T)
                                            : d == 256 && kColumns == Columns::chunks;
   const auto lane_scored = [&] { return kScarce ? thread_index() % 32 : lane; };
@@ -216,7 +217,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
         warp_rows.load_Q(scores.row_tile(n + 1), n + 1, past(), trace);
       if constexpr (Shared::kStagesO == 2)
         warp_rows.load_O(scores.row_tile(n + 1), n + 1, past(), trace);
-      constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // groups of the next tile
+      constexpr int kAhead = Shared::kStagesQ + Shared::kStagesO - 2;  // the groups of the next
+                                                                       // tile
       wait_copies<kAhead + 1>();
       __syncwarp();  // Barrier D: every lane's copies of Qi have arrived.
       trace.did(TraceStep::wait, i, j);
@@ -258,7 +260,8 @@ __global__ void __launch_bounds__(Br / 16 * 32, 1)
       trace.did(TraceStep::normalize, i, 0);
 
       // write Oi, li, mi
-      write_carried<Carried, d>(warp_rows.Oi(n), Oi, lane_again());  // each lane where it read
+      write_carried<Carried, d>(warp_rows.Oi(n), Oi, lane_again());  // each lane writes where it
+                                                                     // read
       __syncwarp();  // Barrier F: the fragments of all lanes are written before rows are read.
       warp_rows.store_O(i, n, trace);                                 // @store_output
       store_statistic(l_head, l, first_row, shape.N, lane_scored());  // @store_statistics

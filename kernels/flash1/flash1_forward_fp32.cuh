@@ -1,8 +1,8 @@
 /// FlashAttention-1, forward, in fp32 on the CUDA cores (arXiv 2205.14135, Algorithm 1).
 /// It follows the schedule sim/schedule/flash1_forward.cpp.
 ///
-/// The same block program as flash1_forward.cuh, without tensor cores and with one slot for every
-/// tile; Oi goes straight between HBM and registers. Read this version first.
+/// The same block program as flash1_forward.cuh, without tensor cores and with one slot per tile;
+/// Oi goes straight between HBM and registers. Read this version first.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"
@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
         for (int c = 0; c < d / kLanesPerRow; ++c) Oi[r][c] *= weight;
         trace.row(x == 0, first_row + r, j, m[r], l[r], alpha);
       }
-      trace.did(TraceStep::update_max, i, j);  // the three in one loop over the rows
+      trace.did(TraceStep::update_max, i, j);  // all three in one loop over the rows
       trace.did(TraceStep::exponentiate, i, j);
       trace.did(TraceStep::rescale, i, j);
 

@@ -12,8 +12,8 @@ ATTNSCOPE_HOST_DEVICE constexpr int flash1_carried_columns(int d) {
   return (d + 3) / 4 * 4;
 }
 
-/// m and l live in HBM between passes, [B, H, N] each; m is the running maximum of Q K^T before the
-/// scale. O is the tensor that is read and written in every pass: the output itself, or an fp32
+/// m and l are in HBM between passes, [B, H, N] each; m is the running maximum of Q K^T before
+/// scaling. O is the tensor that is read and written in every pass: the output itself, or an fp32
 /// workspace (Carry::fp32).
 struct Flash1Parameters {
   ForwardShape shape;
@@ -26,7 +26,7 @@ struct Flash1Parameters {
 };
 
 /// The shared backward parameters, and m and l of the forward pass, [B, H, N] each; m is the
-/// maximum of Q K^T before the scale.
+/// maximum of Q K^T before scaling.
 struct Flash1BackwardParameters {
   BackwardParameters shared;
   const float* m = nullptr;

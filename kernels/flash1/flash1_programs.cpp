@@ -21,9 +21,9 @@ DType carried_type(const ResolvedRun& run) {
   return run.asked.variant.carry == Carry::fp32 ? DType::fp32 : run.problem.dtype;
 }
 
-/// As columns_policy() says, but rows of whole chunks are copied without code for single elements,
-/// which made the loop longer than the instruction cache: at d = 256, a pass takes 0.81 to 0.91 of
-/// the time without it. Beside O in fp32 or score features, the widest rows would then spill.
+/// As in columns_policy(), but rows of whole chunks are copied without code for single elements,
+/// which made the loop longer than the instruction cache: without it, a pass at d = 256 takes 0.81
+/// to 0.91 of the time. With O in fp32 or score features, the widest rows would then spill.
 std::string forward_columns(const ResolvedRun& run, Index width) {
   const Index d = run.problem.d;
   const bool spills = carried_type(run) == DType::fp32 || score_features(run.problem).any();
@@ -69,7 +69,7 @@ BlockProgram flash1_backward_hopper_program(const ResolvedRun& run, const Launch
           .instructions = kHopper};
 }
 
-/// The program of the backward launch; the problem's precision must be 16-bit.
+/// The program of the backward launch. The problem must be in 16-bit precision.
 BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const BlockShape shape = flash1_backward_shape({problem, run.tiling});

@@ -1,6 +1,6 @@
 /// The launches before and after flash1's loops, which work on whole rows in HBM: "initialise"
-/// writes the first state of O, l and m (Algorithm 1, line 2) or of dQ; "convert" rounds an O that
-/// HBM kept in fp32; "lse" computes LSE.
+/// writes the initial O, l and m (Algorithm 1, line 2) or dQ; "convert" rounds an O that was kept
+/// in fp32 in HBM; "lse" computes LSE.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"
@@ -16,7 +16,8 @@ __device__ T* row_pointer(const TensorView& tensor, const ForwardShape& shape, I
   return rows_of_head<T>(tensor, head / shape.heads, head % shape.heads).row(row % shape.N);
 }
 
-/// Sets a chunk of a row of `columns` elements to 0: 16 bytes at once if rows are whole chunks.
+/// Sets a chunk of a row of `columns` elements to 0: 16 bytes at once if rows consist of whole
+/// chunks.
 template <typename T>
 __device__ void clear_chunk(T* row, Index chunk, int columns) {
   constexpr int kElements = 16 / static_cast<int>(sizeof(T));
@@ -53,7 +54,7 @@ __global__ void __launch_bounds__(kFlash1RowThreads)
 }
 
 /// O = carried O, rounded; four elements per thread. If the rows of O are multiples of 16 bytes,
-/// the four are written together, else one by one.
+/// the four are written together, otherwise one by one.
 template <typename T>
 __global__ void __launch_bounds__(kFlash1RowThreads)
     flash1_convert(const TensorView O, const Flash1Parameters parameters, Index rows,

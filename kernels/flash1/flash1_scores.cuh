@@ -1,4 +1,5 @@
-/// Which tiles flash1's loops visit, and how a problem's ScoreFeatures change the scores.
+/// The tiles that flash1's loops visit, and the changes that a problem's ScoreFeatures make to the
+/// scores.
 #pragma once
 
 #include "kernels/device/score_columns.cuh"
@@ -43,7 +44,7 @@ class Flash1Rows {
         rows_(parameters, head, batch, shared + device::thread_index() / 32 * Rows::kSharedBytes) {}
 
   /// The column tiles [first, past last) that any row sees: the outer loop. Both ends of a row's
-  /// keys rise with the row.
+  /// keys increase with the row.
   __device__ int first_column_tile() const {
     if constexpr (kFeatures.key_ranges) return seen(0).begin / Bc;
     return 0;
@@ -71,7 +72,7 @@ class Flash1Rows {
   }
   __device__ int row_tile(int position) const { return positions().row_tile(position); }
   /// Whether no row tile sees this column tile of the outer loop: its keys belong to a packed
-  /// sequence without queries, or lie between two sequences' windows.
+  /// sequence without queries, or fall between the windows of two sequences.
   __device__ static bool is_unseen(int first, int past) {
     return kFeatures.key_ranges && first >= past;
   }
@@ -84,8 +85,8 @@ class Flash1Rows {
   /// Sets the rows that the warp computes next, from `first_row` on.
   __device__ void note_rows(int first_row, int lane) const { rows_.note_rows(first_row, lane); }
   __device__ void draw(int j, int lane) const { rows_.template draw<1>(j, 0, lane); }
-  /// Applies soft cap, ALiBi and mask to the scores of row tile i, of which the warp has the rows
-  /// from `first_row` on; returns whether the mask was applied.
+  /// Applies soft cap, ALiBi and mask to the scores of row tile i, where the warp's rows begin at
+  /// `first_row`; returns whether the mask was applied.
   __device__ bool shape_scores(device::Accumulator<1, Bc>& S, int i, int j, int first_row,
                                int lane) const {
     return rows_.shape_part(S, first_row, j * Bc, (j + 1) * Bc > shape().keys_end(i * Br), 0, lane);
@@ -117,8 +118,8 @@ struct WordOf<2> {
   using Type = uint16_t;
 };
 
-/// One stage suffices, since each step has four barriers. Half-words are used where possible,
-/// because shared memory is scarce.
+/// One stage suffices, since each step has four barriers. Half-words save shared memory where
+/// possible.
 template <ScoreFeatures kFeatures, int Br, int Bc, int kWarps>
 using Flash1ScoreColumns =
     device::ScoreColumns<kFeatures, Br, Bc, kWarps, 1,

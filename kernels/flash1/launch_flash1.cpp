@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Thread blocks of a launch of flash1_rows.cuh with this many threads in total.
+/// The number of thread blocks of a launch of flash1_rows.cuh with this many threads in total.
 Index row_blocks(Index threads) {
   return ceil_div(threads, kFlash1RowThreads);
 }

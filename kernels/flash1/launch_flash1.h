@@ -9,7 +9,7 @@ namespace attnscope::kernels {
 
 class PassLauncher;  // kernels/pass_launcher.h
 
-/// Enqueue a pass of flash1. Nothing on success.
+/// Enqueue a pass of flash1. Return nothing on success.
 std::optional<Error> launch_flash1(PassLauncher& pass);
 std::optional<Error> launch_flash1_backward(PassLauncher& pass);
 

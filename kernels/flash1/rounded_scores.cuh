@@ -1,16 +1,16 @@
-/// P V of flash1, from a P that is rounded before O is loaded: 16 rows of a wide column tile in
-/// fp32 and of O do not both fit in the registers.
+/// P V of flash1, with P rounded before O is loaded: 16 rows of a wide column tile in fp32 and of O
+/// do not both fit in the registers.
 #pragma once
 
 #include "kernels/device/tile_products.cuh"
 
 namespace attnscope::kernels::device {
 
-/// P of 16 rows, rounded to T, as operand A of P V: takes half the registers of fp32.
+/// P of 16 rows, rounded to T, as operand A of P V: takes half as many registers as in fp32.
 template <int Bc>
 using RoundedScores = FragmentA[Bc / 16];
 
-/// Rounds P before anything that follows, so that the fp32 values no longer occupy registers.
+/// Rounds P before any later code runs, so that the fp32 values no longer occupy registers.
 template <typename T, int Bc>
 __device__ inline void round_scores(RoundedScores<Bc>& rounded, const Accumulator<1, Bc>& P) {
 #pragma unroll

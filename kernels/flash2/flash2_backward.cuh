@@ -2,24 +2,25 @@
 /// It follows the schedule sim/schedule/flash2_backward.cpp, launch "backward".
 ///
 /// A thread block owns column tile j of one head and sweeps the row tiles i that see it, ascending.
-/// dKj and dVj never leave the chip. Every row tile's dQ is a sum over the blocks of all column
-/// tiles: each adds its part to dQ_accum atomically, in L2, so the last bits of dQ depend on their
-/// order; those of dK and dV do not. With dQ_turns the blocks add to a row tile in the order of j:
-/// the same bytes, and the same bits on every run, at the price of waiting.
+/// dKj and dVj stay on the chip until they are complete. Each row tile's dQ is a sum over the
+/// blocks of all column tiles: each block adds its part to dQ_accum atomically, in L2, so the last
+/// bits of dQ depend on the order of the blocks; those of dK and dV do not. With dQ_turns, the
+/// blocks add to a row tile in the order of j: the same bytes, and the same bits on every run, at
+/// the cost of waiting.
 ///
 /// Requested from memory by one block, valid rows only: Kj, Vj once; Qi, dOi, LSEi, Di of each row
-/// tile that sees column tile j; dQi added in fp32 for each; dKj and dVj written once.
+/// tile that sees column tile j; dQi, added in fp32, for each; dKj and dVj, written once.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
-/// it are zero on chip and never move.
+/// it are zero on chip and are never transferred.
 ///
 /// On chip: Kj, Vj, two stages of (Qi, dOi, LSEi, Di), P and dS in shared memory; S, dP, dKj and
-/// dVj in registers. Each of the five products gives every warp a near-square part of its result:
-/// the reads from shared memory, not the products, limit the speed.
+/// dVj in registers. In each of the five products, every warp computes a near-square part of the
+/// result, since reads from shared memory, not the products, limit the speed.
 ///
-/// The score features of a problem, and which keys a row sees, are in device/score_columns.cuh.
-/// With Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
-/// program on the row tiles that the block mask lists.
+/// device/score_columns.cuh handles the problem's score features and determines which keys a row
+/// sees. With Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp:
+/// the same program on the row tiles that the block mask lists.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -47,8 +48,8 @@ struct Flash2BackwardShared {
   static constexpr int kBytes = statistics + 2 * 2 * Br * 4;
 };
 
-/// One value of LSEi (threads 0 to Br - 1) or Di (the next Br), as the forward pass and preprocess
-/// left it. Rows that do not exist are treated like empty ones.
+/// One value of LSEi (threads 0 to Br - 1) or Di (the next Br), as written by the forward pass or
+/// "preprocess". Rows that do not exist are treated as empty.
 template <int Br>
 __device__ inline float load_row_statistic(const BackwardParameters& parameters, Index head_row,
                                            int i, int thread) {
@@ -58,8 +59,8 @@ __device__ inline float load_row_statistic(const BackwardParameters& parameters,
   return __ldcg((is_LSE ? parameters.LSE : parameters.D) + head_row + row);
 }
 
-/// Writes the value to shared memory: LSE in the exponent's unit, and infinity for an empty row,
-/// whose P is zero.
+/// Writes the value to shared memory: LSE in the exponent's unit, or infinity for an empty row,
+/// which makes its P zero.
 template <int Br>
 __device__ inline void store_row_statistic(float* statistics, float value, int thread) {
   constexpr float kLog2e = 1.4426950408889634f;
@@ -67,8 +68,8 @@ __device__ inline void store_row_statistic(float* statistics, float value, int t
   if (thread < 2 * Br) statistics[thread] = value;
 }
 
-/// The row tiles that a block visits, in their order: two stages of Qi and dOi in shared memory,
-/// the copies into them, and this thread's value of LSEi or Di of the tile in flight.
+/// The row tiles that a block visits, in order: two stages of Qi and dOi in shared memory, the
+/// copies into them, and this thread's value of LSEi or Di of the tile in flight.
 template <typename T, int kThreads, device::Columns kColumns, device::Visits kVisits, int Br,
           int Bc, int d>
 class Flash2RowTiles {
@@ -76,7 +77,7 @@ class Flash2RowTiles {
   using Tile = device::SharedTile<Br, d>;
 
  public:
-  /// Q and dO are the head's rows, `base` is the address of the block's shared memory.
+  /// Q and dO are the head's rows; `base` is the address of the block's shared memory.
   __device__ Flash2RowTiles(const BackwardParameters& parameters,
                             const device::VisitedTiles<kVisits>& visited, int head_index,
                             uint32_t base, const HeadRows<const T>& Q, const HeadRows<const T>& dO)
@@ -140,8 +141,8 @@ class Flash2RowTiles {
   float statistic_ = 0.0f;
 };
 
-/// dQi += dS Kj atomically, in L2, without the scale: a warp's part of row tile i. `head_piece`
-/// counts the row pieces of dQ_accum before the head.
+/// dQi += dS Kj atomically, in L2, without the scale: a warp's part of row tile i. `head_piece` is
+/// the number of row pieces of dQ_accum before the head.
 template <typename T, int kWarps, device::Columns kColumns, device::Visits kVisits, int Br, int Bc,
           int d>
 __device__ inline void add_query_gradient(const BackwardParameters& parameters, Index head_piece,

@@ -2,9 +2,9 @@
 /// The schedule is sim/schedule/flash2_backward.cpp, launches "preprocess", "backward" and
 /// "convert".
 ///
-/// The same block program as flash2_backward.cuh, without tensor cores, with one slot for every
-/// tile, and one for P and dS together; LSEi and Di go straight from HBM to registers, and dQ_accum
-/// is stored in rows. Read this version first.
+/// The same block program as flash2_backward.cuh, without tensor cores, with one slot per tile and
+/// a shared one for P and dS; LSEi and Di go straight from HBM to registers, and dQ_accum is stored
+/// in row order. Read this version first.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -24,7 +24,7 @@ __device__ inline float* dQ_accum_of_head(const BackwardParameters& parameters, 
   return parameters.dQ_accum + (Index{batch} * shape.heads + head) * shape.N * shape.d;
 }
 
-/// D = rowsum(dO * O); dQ_accum = 0, and the first turn.
+/// D = rowsum(dO * O); dQ_accum = 0; sets the first turn.
 __global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_preprocess_fp32(const BackwardParameters parameters, int Br) {
   using namespace device;
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
   for (int n = thread; n < tile.rows * shape.d; n += kFlash2RowThreads) __stcg(dQ_accum + n, 0.0f);
 }
 
-/// dQ = softmax_scale dQ_accum. There is nothing to round; the sum is unscaled.
+/// dQ = softmax_scale dQ_accum: scales the sum, without rounding.
 __global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_convert_dq_fp32(const BackwardParameters parameters, int Br) {
   const ForwardShape& shape = parameters.shape;
@@ -75,8 +75,8 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
   }
 }
 
-/// Columns of a tile's product that are summed up at a time: all at once would need too many
-/// registers.
+/// The number of columns of a tile's product that are summed at a time: all at once would need too
+/// many registers.
 template <int d>
 constexpr int columns_at_a_time = d <= 32 ? d : (d % 64 == 0 ? 64 : 32);
 

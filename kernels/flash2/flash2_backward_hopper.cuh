@@ -1,19 +1,19 @@
-/// FlashAttention-2, backward, with Hopper's own instructions: flash2_backward's program, tile by
-/// tile and byte by byte, for compute capability 9.0.
+/// FlashAttention-2, backward, with Hopper's own instructions: the same tiles and bytes as
+/// flash2_backward, for compute capability 9.0.
 ///
-/// Each of two consumers, groups of four warps, owns 64 keys of the column tile. S and dP are held
-/// transposed, 64 keys by all queries, so that P and dS go from registers straight into the
+/// Each of two consumers, groups of four warps, owns 64 keys of the column tile. S and dP are
+/// transposed, 64 keys by all queries, so that P and dS go straight from registers into the
 /// products for dVj and dKj. Only dS passes through shared memory: dQi = dS Kj sums over the keys
 /// of both consumers.
 ///
-/// A third group serves them; each of its warps has one task: loading Kj, Vj and every Qi, dOi;
+/// A third group loads and stores for them, one task per warp: loading Kj, Vj and every Qi, dOi;
 /// loading LSEi and Di, and checking that no thread waits forever; adding dQi.
 ///
 /// Products run while other work is done: dVj, dQi and dKj are started together; dQi is handed over
 /// while dKj is computed, and S of the next row tile is started before dKj is complete. The
 /// consumers wait for each other only for dS, before dQi.
 ///
-/// For no mask or a causal one. With Visits::listed it is block_sparse2's program.
+/// For problems with no mask or a causal one. With Visits::listed this is block_sparse2's program.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -49,7 +49,7 @@ template <typename T, typename Block, typename Trace>
 struct Flash2GradientConsumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
   using Part = device::WarpgroupScores<Br>;
-  /// Whether each consumer computes 64 separate rows of dQ; if not, each computes some columns of
+  /// Whether each consumer computes 64 separate rows of dQ; otherwise each computes some columns of
   /// all rows.
   static constexpr bool kOwnRows = Br > device::kWarpgroupRows;
 

@@ -2,7 +2,7 @@
 /// dQ_accum, "convert" rounds dQ. The schedules are in sim/schedule/flash2_backward.cpp and
 /// gradients.cpp.
 ///
-/// Both are bound by memory: a warp accesses whole sectors and bypasses L1.
+/// Both are memory-bound: a warp accesses whole sectors and bypasses L1.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// Where the tile's rows are in dQ_accum.
+/// The position of the tile's rows in dQ_accum.
 __device__ inline float* dQ_accum_of_tile(const BackwardParameters& parameters,
                                           const device::TileOfBlock& tile) {
   const ForwardShape& shape = parameters.shape;
@@ -21,8 +21,8 @@ __device__ inline float* dQ_accum_of_tile(const BackwardParameters& parameters,
   return parameters.dQ_accum + row_piece * dQ_accum_pieces(shape.d) * device::kFragmentFloats;
 }
 
-/// D = rowsum(dO * O); dQ_accum and the turns become 0. `lanes` threads share a row, a chunk each;
-/// it is a power of two up to 32. Br is at most kFlash2RowThreads.
+/// D = rowsum(dO * O); dQ_accum and the turns are set to 0. `lanes` threads, a power of two up to
+/// 32, share a row, one chunk each. Br is at most kFlash2RowThreads.
 template <typename T>
 __global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_preprocess(const BackwardParameters parameters, int Br, int lanes) {
@@ -65,14 +65,14 @@ __global__ void __launch_bounds__(kFlash2RowThreads)
   }
 }
 
-/// dQ = softmax_scale dQ_accum, rounded, from fragment order to rows. A warp takes 16 rows and 32
-/// columns at a time through shared memory, so that HBM sees whole sectors on both sides.
+/// dQ = softmax_scale dQ_accum, rounded, from fragment order to rows. A warp passes 16 rows and 32
+/// columns at a time through shared memory, so that it reads and writes whole sectors of HBM.
 template <typename T>
 __global__ void __launch_bounds__(kFlash2RowThreads)
     flash2_convert_dq(const BackwardParameters parameters, int Br) {
   using namespace device;
   constexpr int kPieces = 4;         // pieces of 8 columns for each warp
-  constexpr int kRowWords = 16 + 4;  // two elements each; the rest spreads rows over the banks
+  constexpr int kRowWords = 16 + 4;  // two elements each; the padding spreads rows over the banks
   __shared__ __align__(16) uint32_t shared[kFlash2RowThreads / 32][16 * kRowWords];
   const ForwardShape& shape = parameters.shape;
   const TileOfBlock tile(shape.heads, shape.N, Br);

@@ -1,5 +1,6 @@
 /// Warps and shared memory of the blocks of flash2's backward launches. Compiled for host and
-/// device: the catalog chooses a tiling by them, and the kernels are started with them.
+/// device: the catalog uses them to choose a tiling, and the launches use them to start the
+/// kernels.
 #pragma once
 
 #include "kernels/score_shared.cuh"
@@ -7,8 +8,9 @@
 
 namespace attnscope::kernels {
 
-/// Warps of a block: one for every 16 rows or keys, whichever is more; if that is fewer than eight,
-/// more if the sums dKj, dVj and the tiles S, dP would fill the registers of a thread.
+/// Warps of a block: one for every 16 rows or keys, whichever gives more. If that is fewer than
+/// eight and the sums dKj and dVj and the tiles S and dP would fill the registers of a thread,
+/// there are more.
 constexpr int flash2_backward_warps(Index d, const Tiling& tiling) {
   constexpr Index kEnoughWarps = 8, kMostFloats = 160;  // of the sums and tiles, in one thread
   const Index floats = 2 * tiling.Bc * (d + tiling.Br);
@@ -41,7 +43,7 @@ constexpr Index flash2_score_columns_shared_bytes(const ScoreFeatures& features,
 }
 
 /// A block of the programs with Hopper's own instructions: two warpgroups that multiply, and one
-/// that serves them.
+/// that loads and stores for them.
 inline constexpr int kFlash2GradientConsumers = 2;
 inline constexpr int kFlash2HopperThreads = (kFlash2GradientConsumers + 1) * 128;
 
@@ -64,7 +66,7 @@ constexpr Index flash2_backward_hopper_shared_bytes(Index d, const Tiling& tilin
   return tiles * kElementBytes + dQ + 4 * tiling.Br * kStatisticBytes + kBarriers * kBarrierBytes;
 }
 
-/// Like flash2_gradient_holds(), for wide heads: one consumer has dVj, the other dKj, of all 64
+/// Like flash2_gradient_holds(), for wide heads: one consumer holds dVj, the other dKj, of all 64
 /// keys.
 constexpr bool flash2_wide_gradient_holds(Index d, const Tiling& tiling) {
   return tiling.Br == 64 && tiling.Bc == 64 && (d == 192 || d == 256);
@@ -84,7 +86,7 @@ constexpr Index flash2_backward_wide_shared_bytes(Index d, const Tiling& tiling)
 }
 
 /// The same in fp32 on the CUDA cores: Kj, Vj, Qi, dOi, and one tile for P and dS, whose rows are
-/// four elements longer.
+/// padded by four elements.
 constexpr Index flash2_backward_fp32_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 4;
   return kElementBytes * (2 * (tiling.Br + tiling.Bc) * d + tiling.Br * (tiling.Bc + 4));

@@ -1,14 +1,14 @@
-/// FlashAttention-2, backward, with Hopper's own instructions, for wide heads: the program of
-/// flash2_backward_hopper.cuh where dKj and dVj of 128 keys would fill the registers.
+/// FlashAttention-2, backward, with Hopper's own instructions, for wide heads: replaces the program
+/// of flash2_backward_hopper.cuh where dKj and dVj of 128 keys would fill the registers.
 ///
 /// Two consumers, groups of four warps, share the work on all 64 keys of the column tile:
 ///   consumer 0: S and P; dVj; the first panels of dQi;
 ///   consumer 1: dP and dS; dKj; the other panels of dQi.
-/// P and dS go from registers straight into the products for dVj and dKj; P passes through shared
-/// memory to consumer 1, and dS for dQi to both. Consumer 0 is ahead by up to a row tile, so that
-/// the softmax of one overlaps the products of the other.
+/// P and dS go straight from registers into the products for dVj and dKj. Through shared memory, P
+/// also goes to consumer 1, and dS goes to both for dQi. Consumer 0 is up to a row tile ahead, so
+/// that the softmax of one consumer overlaps the products of the other.
 ///
-/// For no mask or a causal one. With Visits::listed it is block_sparse2's program.
+/// For problems with no mask or a causal one. With Visits::listed this is block_sparse2's program.
 #pragma once
 
 #include "kernels/device/warpgroup_gradients.cuh"
@@ -44,8 +44,7 @@ __device__ inline void add_query_gradients(const Block& block) {
   device::wait_bulk_stores();
 }
 
-/// What both consumers have in common: they compute dQ panel by panel, and store a sum to HBM in
-/// the same way.
+/// The common part of both consumers: computing dQ panel by panel, and storing a sum in HBM.
 template <typename T, typename Block, int kConsumer>
 struct Flash2WideConsumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
@@ -89,7 +88,7 @@ struct Flash2WideConsumer {
     block.dQ_slot(kConsumer).fill(handed_over);
   }
 
-  /// Stores dKj or dVj in HBM through the slot of Kj or Vj, each warp its 16 rows. Called when no
+  /// Stores dKj or dVj in HBM through the slot of Kj or Vj, each warp its 16 rows. Called once no
   /// warp multiplies by that tile any more.
   __device__ void store(const typename Block::TileKV& slot, const TensorMap& map) {
     using namespace device;
@@ -106,7 +105,7 @@ struct Flash2WideConsumer {
 };
 
 /// Consumer 0: S and P, dVj. `n` is a position among the row tiles, i = row_tiles[n]. Its first
-/// warp records a trace: the steps of consumer 1 on a tile are recorded when dS of that tile has
+/// warp records a trace: it records the steps of consumer 1 on a tile when dS of that tile has
 /// arrived.
 template <typename T, typename Block, typename Trace>
 struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
@@ -125,14 +124,14 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
         accumulate_value_gradient(n, trace);
         add_query_gradient(n - 1, trace);
       }
-      add_query_gradient(n - 1, trace);  // all of dS is there: no warp needs Vj any more
+      add_query_gradient(n - 1, trace);  // all of dS has arrived: no warp needs Vj any more
     }
   }
 
   /// Stores dVj.
   __device__ void store(Trace& trace) {
     using namespace device;
-    block.V_arrived().wait(0);  // even if no row tile sees it
+    block.V_arrived().wait(0);  // needed even if no row tile sees it
     Base::store(block.V(), block.parameters.maps.dV_columns);
     trace.did(TraceStep::store_dKj, 0, block.j);
     trace.did(TraceStep::store_dVj, 0, block.j);
@@ -149,7 +148,7 @@ struct Flash2ValueConsumer : Flash2WideConsumer<T, Block, 0> {
     trace.did(TraceStep::add_dQi, row_tiles[n], block.j);
   }
 
-  /// S = Qi Kj^T; P = exp(S - LSEi), which consumer 1 also gets; dVj = dVj + P^T dOi.
+  /// S = Qi Kj^T; P = exp(S - LSEi), also passed to consumer 1; dVj = dVj + P^T dOi.
   __device__ void accumulate_value_gradient(int n, Trace& trace) {
     using namespace device;
     const int i = row_tiles[n], j = block.j;
