@@ -6,9 +6,9 @@
 
 namespace attnscope::kernels {
 
-/// The sizes and the mask of a problem. `diagonal_offset` is the number of keys that lie before the
-/// diagonal of query 0: N_kv - N (bottom-right) or 0 (top-left); without a mask it is N_kv, which
-/// makes every key visible to every query.
+/// The sizes and the mask of a problem. `diagonal_offset` is the number of keys before the diagonal
+/// of query 0: N_kv - N (bottom-right) or 0 (top-left); without a mask it is N_kv, which makes
+/// every key visible to every query.
 struct ForwardShape {
   int heads = 1;
   int heads_per_kv_head = 1;

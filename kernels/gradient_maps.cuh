@@ -6,20 +6,22 @@
 
 namespace attnscope::kernels {
 
-/// The bytes of the driver's CUtensorMap: device code cannot include cuda.h.
+/// Stands in for the driver's CUtensorMap, byte for byte: device code cannot include cuda.h.
 struct alignas(128) TensorMap {
   uint64_t words[16];
 };
 
-inline constexpr int kBoxColumns = 64;      ///< of every box: a panel's
-inline constexpr int kForwardBoxRows = 64;  ///< of a box of Q in a forward pass: a consumer's
+inline constexpr int kBoxColumns = 64;      ///< of each box: as in a panel
+inline constexpr int kForwardBoxRows = 64;  ///< of a box of Q in a forward pass: one consumer's
+                                            ///< rows
 
 /// The driver's encoding of tensors of 16-bit elements, in boxes of a tile's rows and kBoxColumns
 /// with the swizzle of device::PanelTile.
 struct GradientMaps {
   TensorMap Q_rows, dO_rows;         ///< [B, H, N, d], Br rows per box
   TensorMap K_columns, V_columns;    ///< [B, H_kv, N_kv, d], Bc rows per box
-  TensorMap dK_columns, dV_columns;  ///< each query head's, [B, H, N_kv, d], a store's rows per box
+  TensorMap dK_columns, dV_columns;  ///< of each query head, [B, H, N_kv, d], one store's rows per
+                                     ///< box
 };
 
 /// The same for a forward pass.

@@ -14,7 +14,7 @@ double score_divisor(const AttentionProblem& problem, ScoreUnit unit) {
   return unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
 }
 
-/// No key lies farther from a diagonal than this; sums with it stay in range.
+/// No key is farther from a diagonal than this; sums with it do not overflow.
 constexpr Index kLongestSide = 2 * kMaxSequenceLength;
 
 int window_side(Index side) {

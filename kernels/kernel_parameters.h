@@ -1,5 +1,5 @@
-/// A problem in the types of the kernels: the parameters that they are passed by value, the arrays
-/// that they read in device memory, and the score features that they are compiled with. Plain C++.
+/// A problem in the kernels' types: the parameters passed by value, the arrays read from device
+/// memory, and the score features that the kernels are compiled with. Plain C++.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index column
 
 ScoreFeatures score_features(const AttentionProblem& problem);
 
-/// The features that flash1's backward pass is compiled with. With any feature it reads each row's
+/// The features that flash1's backward pass is compiled with. With any feature, it reads each row's
 /// keys from the table of key ranges: computing them would take registers that it does not have.
 ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
 

@@ -47,7 +47,7 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
         "{} has a stride of {} elements; strides must be multiples of {} elements", name, stride,
         alignment_bytes / element_bytes);
   }
-  constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // the limit of cuBLAS
+  constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // cuBLAS's limit
   if (tensor.stride_row > kMaxRowStride) {
     return invalid_request("{} has rows {} elements apart; at most {} is possible", name,
                            tensor.stride_row, kMaxRowStride);
@@ -116,11 +116,11 @@ std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   }
 }
 
-/// Enqueues the launches of a pass. Nothing on success.
+/// Enqueues the launches of a pass. Returns nothing on success.
 using PassLaunches = std::optional<Error> (*)(PassLauncher& pass);
 
 /// A kernel of the catalog, by name, and its passes; `backward` is null if there is none.
-/// block_sparse2's are flash2's, on the lists of its block mask.
+/// block_sparse2 uses flash2's passes, on the lists of its block mask.
 struct KernelLaunches {
   std::string_view kernel;
   PassLaunches forward, backward;

@@ -1,4 +1,4 @@
-/// What the launches on one GPU share. Internal to kernels/.
+/// The resources that the launches on one GPU share. Internal to kernels/.
 #pragma once
 
 #include "kernels/host/compiled_kernels.h"
@@ -7,9 +7,9 @@
 
 namespace attnscope::kernels {
 
-/// Uploaded arrays, cuBLAS handles and compiled kernels, kept from launch to launch. Its owner, a
-/// Session, destroys it on the thread of its GPU, before the GPU is released. Any thread may launch
-/// with it.
+/// Uploaded arrays, cuBLAS handles and compiled kernels, kept between launches. The Session that
+/// owns them destroys them on its GPU's thread, before the GPU is released. Any thread may launch
+/// with them.
 struct LaunchResources {
   DeviceTables tables;
   CublasHandles cublas;

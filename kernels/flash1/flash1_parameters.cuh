@@ -33,7 +33,7 @@ struct Flash1BackwardParameters {
   const float* l = nullptr;
 };
 
-/// For Hopper's own instructions: how bulk copies find the tensors.
+/// For Hopper's own instructions: the tensor maps of the bulk copies.
 struct Flash1HopperParameters : Flash1BackwardParameters {
   GradientMaps maps;
   TensorMap O_rows, dQ_rows;

@@ -1,5 +1,5 @@
-/// What a consumer of flash2_forward_hopper does with a row tile: a group of four warps that
-/// multiplies 64 of its rows by all keys of each column tile.
+/// The work of a consumer of flash2_forward_hopper on a row tile. A consumer is a group of four
+/// warps that multiplies 64 rows of the tile by all keys of each column tile.
 ///
 /// The loop is skewed: the products S = Qi Kj^T and O += P Vj-1 are started together, and the
 /// softmax of tile j is computed while the second one is running. With knob::kPingPong two
@@ -21,8 +21,8 @@ template <typename Block>
 struct Flash2Rows {
   static constexpr int Br = Block::kRows, Bc = Block::kKeys;
   static constexpr bool kTakesTurns = knob::kPingPong && knob::kOverlap && Block::kConsumers == 2;
-  /// Whether column tiles that only the block's other rows see are left out. Not with turns, for
-  /// which both consumers must have the same number of tiles.
+  /// Whether the consumer skips column tiles that only the block's other rows see. Not with turns,
+  /// which require both consumers to have the same number of tiles.
   static constexpr bool kTrims = knob::kTrim && !kTakesTurns && !knob::kVisitHidden;
 
   RowTile tile;
@@ -31,7 +31,7 @@ struct Flash2Rows {
   int first_visit;  ///< number of visits to column tiles by earlier row tiles
   typename Block::Tiles column_tiles;
   int past_last_own;  ///< after the last column tile that the consumer's rows see
-  int unmasked_keys;  ///< keys that each of its rows sees
+  int unmasked_keys;  ///< the keys that each of its rows sees
 
   __device__ Flash2Rows(const Block& block, const RowTile& tile_, int warpgroup, int turn_,
                         int visits)
@@ -65,8 +65,8 @@ struct Flash2Rows {
   }
 };
 
-/// What a consumer keeps from one row tile to the next, and how it begins one: S = Qi Kj^T is in
-/// the registers of four warps, and `features` are those of the warp's 16 rows.
+/// A consumer's state between row tiles, and the start of a row tile: S = Qi Kj^T is in the
+/// registers of four warps, and `features` are those of the warp's 16 rows.
 template <typename T, typename Block>
 struct Flash2Scores {
   static constexpr int d = Block::kHeadDim, Bc = Block::kKeys;
@@ -92,7 +92,7 @@ struct Flash2Scores {
       features.note_head(rows.tile.head, rows.tile.batch);
       __syncwarp();  // Barrier D: head and batch entry, which the lanes read now, are written.
       features.note_rows(rows.first_row, device::thread_index() % 32);
-      __syncwarp();  // Barrier E: what each row sees is written.
+      __syncwarp();  // Barrier E: the keys that each row sees are written.
     }
     if (rows.exist()) block.Q_arrived(warpgroup).wait(turn);
     start(rows, rows.column_tiles.first);
@@ -106,9 +106,9 @@ struct Flash2Scores {
   }
 };
 
-/// What the consumer does with 64 rows: S, P, O, m and l are in the registers of four warps. A
-/// trace has each operation once per tile, whatever the number of consumers, since only the first
-/// warp of the first one records (BlockTrace): P V of tile j comes after the scores of tile j + 1.
+/// The consumer's work on 64 rows: S, P, O, m and l are in the registers of four warps. Only the
+/// first warp of the first consumer records (BlockTrace), so a trace has each operation once per
+/// tile: P V of tile j comes after the scores of tile j + 1.
 template <typename T, typename Block, typename Trace>
 struct Flash2Consumer {
   static constexpr int d = Block::kHeadDim, Br = Block::kRows, Bc = Block::kKeys;
@@ -135,9 +135,9 @@ struct Flash2Consumer {
         S(scores_.S),
         trace(trace_) {}
 
-  /// Processes the rows, from the product for the first scores, which has already been started, to
-  /// the stores. Returns the rows of the next turn: their first product overlaps the end of these
-  /// rows, unless Oi is stored from the slot of their Qi, or other consumers still have column
+  /// Processes the rows from the product for the first scores, which has already been started, to
+  /// the stores. Returns the rows of the next turn; their first product overlaps the end of these
+  /// rows unless Oi is stored through the slot of their Qi or other consumers still have column
   /// tiles to multiply.
   __device__ Rows attend() {
     const auto own_tiles = rows.own_tiles();
@@ -150,7 +150,7 @@ struct Flash2Consumer {
     leave_Q();
     start_output(n - 1);
     const bool leaves_tiles = Rows::kTrims && rows.column_tiles.has(n);
-    if (leaves_tiles) {  // these arrive only when Vj's slot is free
+    if (leaves_tiles) {  // these arrive only once Vj's slot is free
       device::wait_products<0>();
       leave_V(n - 1);
     }
@@ -170,7 +170,7 @@ struct Flash2Consumer {
     }
   }
 
-  /// What attend() does for rows without keys.
+  /// Replaces attend() for rows without keys.
   __device__ Rows attend_nothing() {
     device::wait_products<0>();
     leave_Q();
@@ -183,7 +183,8 @@ struct Flash2Consumer {
     block.K().release(rows.visit(n));
     hand_over(n, soften(n, rows.is_masked(n)));
   }
-  /// S = Qi Kj^T; O = O + P Vj-1, and meanwhile, with knob::kOverlap, tile j's softmax; its P.
+  /// S = Qi Kj^T; O = O + P Vj-1, overlapped with tile j's softmax if knob::kOverlap is set; P of
+  /// tile j.
   __device__ void step(int n, bool masked, bool rescales = knob::kRescaleAlways) {
     const int nth = n - rows.column_tiles.first;
     if constexpr (!knob::kOverlap) {
@@ -237,8 +238,8 @@ struct Flash2Consumer {
     block.V().release(rows.visit(n));
     trace.did_nth(TraceStep::accumulate, rows.tile.i, rows.column_tiles, n);
   }
-  /// V = 0 beyond a key length: P is 0 there, and a bulk copy loads whatever memory holds there,
-  /// even NaN.
+  /// V = 0 beyond a key length: P is 0 there, but the bulk copy loads whatever is in memory, even
+  /// NaN.
   __device__ void clear_padding(int n) {
     using namespace device;
     if constexpr (Block::kFeatures.key_ranges) {
@@ -259,8 +260,8 @@ struct Flash2Consumer {
     }
   }
 
-  /// m, alpha; exp(S - m) in place of S; l = alpha l + rowsum(P). Returns whether some maximum
-  /// moved.
+  /// m, alpha; exp(S - m) in place of S; l = alpha l + rowsum(P). Returns whether any maximum has
+  /// changed.
   __device__ bool soften(int n, bool masked) {
     using namespace device;
     const float softmax_scale_log2 = block.parameters.shape.softmax_scale_log2;
@@ -294,7 +295,7 @@ struct Flash2Consumer {
     trace.did_nth(TraceStep::rescale, rows.tile.i, rows.column_tiles, n, rescales);
     device::round_scores<T, Bc>(P, S);
   }
-  /// Records m, l and alpha after a column tile that is hidden from the rows.
+  /// Records m, l and alpha after a column tile that the rows do not see.
   __device__ void record_rows(int n) {
     const device::RowStatistic<1> unchanged{1.0f, 1.0f};
     trace.rows(rows.first_row, rows.column_tiles[n], m, unchanged,
@@ -332,7 +333,8 @@ struct Flash2Consumer {
     const auto slot = Block::kOutputHasSlot ? block.O() : block.Q();
     if constexpr (Block::kOutputHasSlot) {
       if (lane == 0) wait_bulk_stores_read();
-      __syncwarp();  // Barrier A: the stores of the warp's previous rows have read the slot.
+      __syncwarp();  // Barrier A: the stores of the warp's previous rows have finished reading the
+                     // slot.
     } else {
       warpgroup_barrier(warpgroup);  // Barrier A: no warp of the group multiplies by Qi any more.
     }

@@ -2,24 +2,24 @@
 /// It follows the schedule sim/schedule/flash2_forward.cpp.
 ///
 /// Changed from flash1: the loops are swapped. A thread block owns row tile i of one head and
-/// sweeps the column tiles j, ascending; O, m and l never leave the chip, and the blocks of one
-/// head are independent of each other, so one head with many rows is enough to fill the GPU. The
-/// price: every row tile reads K and V again (from L2, mostly).
+/// sweeps the column tiles j, ascending; O, m and l stay on the chip until they are complete, and
+/// the blocks of one head are independent, so one head with many rows is enough to fill the GPU.
+/// The cost: every row tile reads K and V again (mostly from L2).
 ///
 /// Requested from memory by one block, valid rows only: Qi once; Kj and Vj of each column tile that
 /// row tile i sees (causal: j < ceil(keys_end(last row) / Bc)); Oi and LSEi written once.
 ///
 /// d is the width of the tiles. Where the problem's is smaller (Columns::first), the columns beyond
-/// it are zero on chip and never move.
+/// it are zero on chip and are never transferred.
 ///
 /// On chip: Qi and two stages of (Kj, Vj) in shared memory, so that tile j + 1 is being copied
 /// while tile j is multiplied (knob::kStages sets a different number of stages); S, P, O, m and l
-/// in registers. Each warp owns 16 kRowPieces rows. With knob::kSlicedK each warp has all rows and
-/// a part of every column tile's keys instead, as in FlashAttention-1, and so its own m, l and O,
-/// which merge_slices() merges into those of the first warp at the end.
+/// in registers. Each warp owns 16 kRowPieces rows. With knob::kSlicedK, each warp instead has all
+/// rows and a part of every column tile's keys, as in FlashAttention-1, and therefore its own m, l
+/// and O, which merge_slices() merges into those of the first warp at the end.
 ///
-/// The score features of a problem, and which keys a row sees, are in device/score_rows.cuh. With
-/// Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
+/// device/score_rows.cuh handles the problem's score features and determines which keys a row sees.
+/// With Visits::listed this is block_sparse2, which follows sim/schedule/block_sparse.cpp: the same
 /// program on the column tiles that the block mask lists.
 #pragma once
 
@@ -33,9 +33,9 @@
 
 namespace attnscope::kernels {
 
-/// Which row tile a block owns. Row tiles are neighbours in the grid, the last of a head first
-/// (unless a switch asks for the first): under a causal mask it has the most column tiles, and
-/// starting long blocks first balances the end of the launch.
+/// The row tile that a block owns. A head's row tiles are neighbours in the grid, the last one
+/// first (unless a switch requests the first): under a causal mask it has the most column tiles,
+/// and starting long blocks first balances the end of the launch.
 struct RowTile {
   int i, head, batch;
   int rows;  ///< valid rows of the tile
@@ -51,9 +51,9 @@ __device__ inline RowTile row_tile_of_block(const ForwardShape& shape) {
 }
 
 /// The end of a row tile's program: O = diag(1 / l) O; LSE = m + log l; store Oi, LSEi.
-/// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that HBM
-/// sees stores of 16 bytes. `l` holds each thread's part of the row sums; `output_scale` is the
-/// factor that O lacks besides them.
+/// `Qi_address` is the slot of Qi, which the warps no longer need: O passes through it, so that the
+/// stores to HBM are 16 bytes wide. `l` is each thread's part of the row sums; `output_scale` is a
+/// further factor to apply to O.
 template <typename T, int d, int Br, device::Columns kColumns, int kRowPieces, typename Trace>
 __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint32_t Qi_address,
                                        device::Accumulator<kRowPieces, d>& O,
@@ -82,7 +82,7 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint
   rescale<kRowPieces, d>(O, inverse_l);
   trace.did(TraceStep::normalize, i, 0);
 
-  // Each warp writes the rows of the slot that only it has read
+  // Each warp writes only the rows of the slot that it has read itself
   const SharedTile<kWarpRows, d> Oi{Qi_address + warp_row * SharedTile<Br, d>::kRowBytes};
   __syncwarp();  // Barrier B: every lane is done reading the warp's rows of Qi.
   write_fragments<T, kRowPieces, d>(Oi, O, lane);
@@ -93,8 +93,8 @@ __device__ inline void finish_row_tile(const ForwardParameters& parameters, uint
   trace.did(TraceStep::store_Oi, i, 0);
 }
 
-/// Merges m, l and O of every warp, each over its part of the keys, into those of warp 0. `slot` is
-/// shared memory that no warp uses any more.
+/// Merges m, l and O of all warps, each computed over the warp's part of the keys, into those of
+/// warp 0. `slot` is shared memory that no warp uses any more.
 template <int kWarps, int kRowPieces, int d>
 __device__ inline void merge_slices(float* slot, device::Accumulator<kRowPieces, d>& O,
                                     device::RowStatistic<kRowPieces>& m,
@@ -102,7 +102,7 @@ __device__ inline void merge_slices(float* slot, device::Accumulator<kRowPieces,
   using namespace device;
   constexpr int kThreads = 32, kStatistics = 2 * 2 * kRowPieces;
   const int warp = thread_index() / 32;
-  float* const own = slot + thread_index() % 32;  // number n of a thread is at own[32 n]
+  float* const own = slot + thread_index() % 32;  // a thread's n-th number is at own[32 n]
   const auto O_number = [](int row, int n, int c) {
     return kThreads * (kStatistics + (row * (d / 8) + n) * 2 + c);
   };
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   };
 
   // With three stages, n is two positions ahead: where the list ends at n - 1, n is in the next
-  // list. wait_copies() counts groups, so if no tile is left, an empty one keeps count
+  // list. wait_copies() counts groups: once no tile is left, an empty group keeps the count right
   const auto load_if_any = [&](int n) {
     if ((knob::kStages < 3 || column_tiles.has(n - 1)) && column_tiles.has(n)) {
       load_column_tile(n);
@@ -238,7 +238,8 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
 
   for (int n = column_tiles.first; column_tiles.has(n); ++n) {
     if constexpr (knob::kStages == 1) {
-      __syncthreads();  // Barrier E: every warp is done with the only stage, which is overwritten.
+      __syncthreads();  // Barrier E: every warp is done with the only stage before it is
+                        // overwritten.
       load_column_tile(n);
     }
     // Barrier A: every thread's copies of tile j (and Qi) have arrived in shared memory, and every
@@ -263,7 +264,7 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     // @update_max
     const bool moved = update_max<kRowPieces, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
     trace.did(TraceStep::update_max, i, j);
-    // Else alpha = 1: in a long sequence, most tiles leave all maxima unchanged
+    // Otherwise alpha = 1: in a long sequence, most tiles leave all maxima unchanged
     if (moved || knob::kRescaleAlways) {
 #pragma unroll
       for (int row = 0; row < 2 * kRowPieces; ++row) l[row] *= alpha[row];  // @update_sum

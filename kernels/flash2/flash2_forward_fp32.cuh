@@ -3,7 +3,7 @@
 ///
 /// The same block program as flash2_forward.cuh, without tensor cores and with one slot each for Kj
 /// and Vj. Read this version first. Tiles are d columns wide; where the problem's rows are shorter,
-/// the columns beyond them are zero on chip and never move.
+/// the columns beyond them are zero on chip and are never transferred.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"
@@ -28,7 +28,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
   const auto [i, head, batch, rows] = row_tile_of_block<Br>(shape);
   const int thread = static_cast<int>(threadIdx.x);
   const int x = thread % kLanesPerRow;
-  const int first_row = thread / kLanesPerRow * kRowsPerLane;  // of this thread, in the tile
+  const int first_row = thread / kLanesPerRow * kRowsPerLane;  // of this thread, within the tile
   const int kv_head = head / shape.heads_per_kv_head;
   const auto Q = rows_of_head<const float>(parameters.Q, batch, head);
   const auto K = rows_of_head<const float>(parameters.K, batch, kv_head);
@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(4 * Br, 1)
       for (int c = 0; c < d / kLanesPerRow; ++c) O[r][c] *= alpha;
       trace.row(x == 0, i * Br + first_row + r, j, m[r], l[r], alpha);
     }
-    trace.did(TraceStep::update_max, i, j);  // the three in one loop over the rows
+    trace.did(TraceStep::update_max, i, j);  // all three in one loop over the rows
     trace.did(TraceStep::exponentiate, i, j);
     trace.did(TraceStep::rescale, i, j);
     accumulate_output<Bc, d>(O, S, P + first_row * padded<Bc>, Vj, x);

@@ -1,15 +1,15 @@
-/// FlashAttention-2, forward, with Hopper's own instructions: flash2_forward's program, tile by
-/// tile and byte by byte, for compute capability 9.0.
+/// FlashAttention-2, forward, with Hopper's own instructions: the same tiles and bytes as
+/// flash2_forward, for compute capability 9.0.
 ///
-/// A block stays on its SM and computes one row tile after another (with knob::kPersistent off,
-/// only one). Every consumer, a group of four warps, has 64 rows of the row tile and all keys of
-/// every column tile: flash2_consumer.cuh. One more group, the producer, serves them. One of its
-/// threads chooses the next row tile and loads each Kj, another loads each Vj, into rings of
+/// A block stays on its SM and computes one row tile after another (only one if knob::kPersistent
+/// is off). Each consumer, a group of four warps, has 64 rows of the row tile and all keys of every
+/// column tile: flash2_consumer.cuh. One more group, the producer, loads for them. One of its
+/// threads chooses the next row tile and loads each Kj, another loads each Vj, both into rings of
 /// knob::kStages slots, and a third loads each Qi; all run ahead, so that the first products of the
 /// next row tile hardly wait.
 ///
-/// With Visits::listed it is block_sparse2's program. The block has code and shared memory for a
-/// score feature only if the problem has it.
+/// With Visits::listed this is block_sparse2's program. The block has code and shared memory only
+/// for the score features that the problem has.
 #pragma once
 
 #include "kernels/device/tile_queue.cuh"
@@ -29,7 +29,7 @@ struct Flash2ForwardBlock {
   static constexpr int kWidth = flash2_hopper_width(d);
   static constexpr Flash2HopperLayout kLayout =
       flash2_hopper_layout(d, {Br, Bc}, knob::kStages, knob::kPersistent, kFeatures);
-  static constexpr bool kOutputHasSlot = kLayout.O != 0;  ///< else Oi takes the place of Qi
+  static constexpr bool kOutputHasSlot = kLayout.O != 0;  ///< otherwise Oi takes the place of Qi
   using RowsTile = device::PanelTile<Br, kWidth>;
   using Ring = device::TileRing<device::PanelTile<Bc, kWidth>, knob::kStages>;
   using Tiles = device::VisitedTiles<kVisits>;
@@ -56,7 +56,7 @@ struct Flash2ForwardBlock {
   __device__ device::ArrivalBarrier Q_free(int consumer) const {
     return {others() + (kConsumers + consumer) * 8};
   }
-  /// The watching thread waits for the last warp of the consumers, once per row tile.
+  /// The watchdog thread waits for the last warp of the consumers, once per row tile.
   __device__ device::ArrivalBarrier finished() const { return {others() + 2 * kConsumers * 8}; }
   __device__ device::TileNews news() const {
     return {base + static_cast<uint32_t>(kLayout.news), finished().address + 8};
@@ -75,8 +75,8 @@ struct Flash2ForwardBlock {
     device::show_barriers();
   }
 
-  /// The row tile of a turn, counted from 0; one without rows when none is left. Called by a single
-  /// listening thread of the serving group, or by all lanes of a consumer's warp.
+  /// The row tile of a turn, counted from 0; a tile without rows if none is left. Called by a
+  /// single listening thread of the producer, or by all lanes of a consumer's warp.
   __device__ RowTile hear(int turn, unsigned lanes = 1) const {
     if constexpr (!knob::kPersistent) {
       return turn == 0 ? row_tile(device::block_index()) : RowTile{};
@@ -87,8 +87,7 @@ struct Flash2ForwardBlock {
   __device__ void tell(int turn, const RowTile& tile) const {
     if constexpr (knob::kPersistent) news().tell(turn, {tile.i, tile.head, tile.batch, tile.rows});
   }
-  /// The row tile with this number: heads_at_once neighbouring heads alternate row tile by row
-  /// tile.
+  /// The row tile with this number: the tiles of heads_at_once neighbouring heads alternate.
   __device__ RowTile row_tile(int number) const {
     const ForwardShape& shape = parameters.shape;
     if (number >= parameters.queue.tiles) return {};
@@ -109,14 +108,15 @@ struct Flash2ForwardBlock {
 
  private:
   static constexpr int kWarps = device::kWarpgroupThreads / 32;  ///< of a warpgroup
-  static constexpr int kListeningServers = 3;  ///< threads for Vj and Qi, and the watching thread
+  static constexpr int kListeningServers = 3;  ///< the threads for Vj and Qi, and the watchdog
+                                               ///< thread
 
   __device__ uint32_t barriers() const { return base + static_cast<uint32_t>(kLayout.barriers); }
   __device__ uint32_t others() const { return barriers() + 2 * Ring::kBarriers * 8; }
 };
 
-/// Loads every tile of K or V that a row tile's rows see, from a visit on; returns the visit after
-/// the last one.
+/// Loads every tile of K or V that a row tile's rows see, beginning with the given visit; returns
+/// the visit after the last one.
 template <typename Block>
 __device__ inline int load_column_tiles(const Block& block, const typename Block::Ring& ring,
                                         const TensorMap& map, const RowTile& tile, int visit) {
@@ -128,9 +128,9 @@ __device__ inline int load_column_tiles(const Block& block, const typename Block
   return visit;
 }
 
-/// Chooses the next row tile, and loads each Kj. The next number is requested when the last Kj is
-/// in flight: an earlier request would assign a long row tile to a block that is busy for longer
-/// than others.
+/// Chooses the next row tile, and loads each Kj. The next number is requested only when the last Kj
+/// is in flight: requested earlier, a long row tile could go to a block that is busy for longer
+/// than the others.
 template <typename Block>
 __device__ inline void lead_tiles(const Block& block) {
   using namespace device;
@@ -160,8 +160,8 @@ __device__ inline void load_values(const Block& block) {
 }
 
 /// Loads each Qi, a consumer's rows as soon as they are free. At the end of a head, a consumer may
-/// have no rows. It computes with whatever its slot holds, and stores none of the results; a copy
-/// from beyond the tensor would still request the bytes of its box.
+/// have no rows. It then computes with whatever is in its slot and stores none of the results; a
+/// copy from beyond the tensor would still request the bytes of its box.
 template <typename Block>
 __device__ inline void load_queries(const Block& block) {
   using namespace device;
@@ -187,7 +187,7 @@ __device__ inline void load_queries(const Block& block) {
   }
 }
 
-/// Watches the block's waits.
+/// The watchdog: monitors the block's waits.
 template <typename Block>
 __device__ inline void watch_tiles(const Block& block) {
   for (int turn = 0; block.hear(turn).rows != 0; ++turn) {
@@ -195,7 +195,7 @@ __device__ inline void watch_tiles(const Block& block) {
   }
 }
 
-/// What the serving warpgroup does: the first thread of each warp has one task.
+/// The producer's program: the first thread of each warp has one task.
 template <typename Block>
 __device__ inline void serve_tiles(const Block& block) {
   switch (device::thread_index() - Block::kServer * device::kWarpgroupThreads) {
@@ -210,7 +210,7 @@ __device__ inline void serve_tiles(const Block& block) {
   }
 }
 
-/// What a consumer does: row tile after row tile.
+/// A consumer's program: row tile after row tile.
 template <typename T, typename Trace, typename Block, typename Parameters>
 __device__ inline void consume_tiles(const Block& block, const Parameters& parameters,
                                      int warpgroup) {

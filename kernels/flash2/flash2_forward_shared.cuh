@@ -1,5 +1,5 @@
-/// Warps and shared memory of one block of flash2's forward launch. Plain C++: the catalog chooses
-/// a tiling by it, and the kernel is started with it.
+/// Warps and shared memory of one block of flash2's forward launch. Plain C++: the catalog uses it
+/// to choose a tiling, and the launch uses it to start the kernel.
 #pragma once
 
 #include "kernels/score_shared.cuh"
@@ -13,16 +13,16 @@ constexpr Index flash2_forward_shared_bytes(Index d, const Tiling& tiling, Index
   return (tiling.Br + 2 * stages * tiling.Bc) * d * kElementBytes;
 }
 
-/// Warps of a block. A warp has 32 rows if O and S of 32 rows fit in its registers and other warps
-/// remain, else 16. `scored`: with score features, which take registers of their own.
+/// Warps of a block. A warp has 32 rows if O and S of 32 rows fit in its registers and the block
+/// still has other warps, else 16. `scored`: with score features, which take additional registers.
 constexpr int flash2_forward_warps(Index d, const Tiling& tiling, bool scored) {
   const Index most_columns = scored ? 160 : 192;  // of O and S together
   const bool two_pieces = tiling.Br >= 128 && tiling.Br % 32 == 0 && d + tiling.Bc <= most_columns;
   return static_cast<int>(tiling.Br / (two_pieces ? 32 : 16));
 }
 
-/// Warps of a block whose warps share the keys of a column tile (knob::kSlicedK): at most four, and
-/// each has pieces of 16 keys.
+/// Warps of a block that share the keys of a column tile (knob::kSlicedK): at most four, each with
+/// pieces of 16 keys.
 constexpr int flash2_sliced_warps(const Tiling& tiling) {
   int warps = 4;
   while (tiling.Bc % (16 * warps) != 0) warps /= 2;
@@ -37,7 +37,7 @@ constexpr Index flash2_slice_bytes(Index d, Index Br) {
 }
 
 /// The consumers of a block with Hopper's own instructions: groups of four warps with 64 rows each.
-/// One more group serves them.
+/// One more group, the producer, loads for them.
 constexpr int flash2_hopper_consumers(const Tiling& tiling) {
   return static_cast<int>(tiling.Br / 64);
 }
@@ -45,9 +45,9 @@ constexpr int flash2_hopper_threads(const Tiling& tiling) {
   return (flash2_hopper_consumers(tiling) + 1) * 128;
 }
 
-/// How the registers of such a block are distributed: a launch gives each thread the same number,
-/// in steps of eight; the serving group keeps few. With one consumer, all threads have as many as
-/// they can use.
+/// The distribution of registers in such a block: a launch gives each thread the same number, in
+/// steps of eight; the producer keeps few. With one consumer, all threads have as many as they can
+/// use.
 struct HopperRegisters {
   int serving, consuming;  ///< of a thread
   bool moved;
@@ -59,8 +59,8 @@ constexpr HopperRegisters flash2_hopper_registers(int consumers) {
   return {kServing, ((consumers + 1) * at_launch - kServing) / consumers / 8 * 8, true};
 }
 
-/// Whether O, S and P, which is rounded to 16 bits, fit in the registers of a consumer's threads,
-/// beside 32 registers for everything else, and the products of the tile are few and wide.
+/// Whether O, S and the rounded 16-bit P fit in the registers of a consumer's threads, beside 32
+/// registers for everything else, and the products of the tile are few and wide.
 constexpr bool flash2_hopper_holds(Index d, const Tiling& tiling) {
   constexpr Index kOthers = 32;
   const bool has_groups = tiling.Br % 64 == 0 && tiling.Br <= 192;
@@ -70,7 +70,7 @@ constexpr bool flash2_hopper_holds(Index d, const Tiling& tiling) {
              flash2_hopper_registers(flash2_hopper_consumers(tiling)).consuming;
 }
 
-/// Width of a tile on chip: panels of 64 columns.
+/// Width of a tile on chip: whole panels of 64 columns.
 constexpr int flash2_hopper_width(Index d) {
   return static_cast<int>((d + 63) / 64 * 64);
 }
@@ -78,15 +78,15 @@ constexpr int flash2_hopper_width(Index d) {
 /// The layout of a thread block's shared memory: offsets in bytes, and the total. Qi comes first.
 struct Flash2HopperLayout {
   Index K, V;      ///< the rings of Kj and Vj
-  Index O;         ///< Oi on its way out; 0: in the rows of Qi
+  Index O;         ///< Oi before it is stored; 0: in the rows of Qi
   Index news;      ///< numbers of the next row tiles (device::TileNews)
   Index barriers;  ///< two for each stage of a ring, two for each consumer, five more
-  Index scores;    ///< what the score features need, each warp its own
+  Index scores;    ///< data of the score features, separate for each warp
   Index bytes;
 };
 
-/// A block that computes several row tiles has a separate place for Oi if there is room, so that
-/// the next Qi need not wait for the stores.
+/// A block that computes several row tiles has a separate slot for Oi if there is room, so that the
+/// next Qi need not wait for the stores.
 constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling, Index stages,
                                                   bool persistent, const ScoreFeatures& features) {
   constexpr Index kBarrierBytes = 8, kNewsBytes = 32, kElementBytes = 2;
@@ -108,9 +108,9 @@ constexpr Flash2HopperLayout flash2_hopper_layout(Index d, const Tiling& tiling,
 }
 
 /// The number of heads whose row tiles of the same index start one after another under a causal
-/// mask: as many as have K and V that fit in a part of L2, but no more than it takes to give each
-/// SM a few row tiles, or eight if that is more, since row tiles of the same length all end at the
-/// same time. The heads form whole groups of `group` heads that share a KV head; the number of
+/// mask: as many as keep their K and V within a part of L2, but no more than are needed to give
+/// each SM a few row tiles, or eight if that is more, since row tiles of the same length all end at
+/// the same time. The heads form whole groups of `group` heads that share a KV head; the number of
 /// groups divides `kv_heads`.
 constexpr Index flash2_hopper_heads_at_once(Index kv_heads, Index group, Index kv_bytes,
                                             Index row_tiles) {
@@ -123,8 +123,8 @@ constexpr Index flash2_hopper_heads_at_once(Index kv_heads, Index group, Index k
   return most * group;
 }
 
-/// Shared memory in fp32 on the CUDA cores, and flash1's: Qi, Kj, Vj and P, whose rows are four
-/// elements longer.
+/// Shared memory in fp32 on the CUDA cores, for flash1 as well: Qi, Kj, Vj and P, whose rows are
+/// padded by four elements.
 constexpr Index flash2_forward_fp32_shared_bytes(Index d, const Tiling& tiling) {
   constexpr Index kElementBytes = 4;
   return kElementBytes * ((tiling.Br + 2 * tiling.Bc) * d + tiling.Br * (tiling.Bc + 4));

@@ -1,5 +1,5 @@
-/// Where a block of flash2's backward pass with Hopper's instructions keeps its tiles in shared
-/// memory, and the barriers with which its warps pass them to each other.
+/// The shared memory of a block of flash2's backward pass with Hopper's instructions: the slots of
+/// its tiles, and the barriers by which its warps pass them to each other.
 #pragma once
 
 #include "kernels/device/backward_parts.cuh"
@@ -13,8 +13,8 @@
 
 namespace attnscope::kernels {
 
-/// One thread block's place in the problem. A visit is a row tile, counted from 0 in the block's
-/// order.
+/// A thread block's position in the problem. A visit is the work on one row tile; a block numbers
+/// its visits from 0.
 template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2GradientPlace {
   static constexpr int kHeadDim = d, kRows = Br, kKeys = Bc;
@@ -27,7 +27,7 @@ struct Flash2GradientPlace {
   using TileS = device::PanelTile<Bc, Br>;
   using Columns = device::PlainColumns<Br, Bc>;
   using Tiles = device::VisitedTiles<kVisits>;
-  /// dQ is stored in pieces of 16 rows and 8 columns as in dQ_accum, in fp32.
+  /// dQ is stored in fp32, in pieces of 16 rows and 8 columns, as in dQ_accum.
   static constexpr int kPieceBytes = 16 * 8 * 4;
 
   const Flash2HopperParameters& parameters;
@@ -39,9 +39,9 @@ struct Flash2GradientPlace {
       : parameters(parameters_), shared(shared_), base(device::shared_address(shared_)) {
     j = place().j;
   }
-  /// The block's column tile, and its query head among those of all batch entries. Column tiles of
-  /// a head are neighbours, the first one first. With turns, the last one comes first, and
-  /// neighbours are the same tile of several heads.
+  /// The block's column tile, and its query head among those of all batch entries. In the grid, the
+  /// column tiles of a head are neighbours, the first one first. With turns, the last one comes
+  /// first, and the same tile of several heads are neighbours.
   struct ColumnTileOfHead {
     int j, head_index;
   };
@@ -74,7 +74,7 @@ struct Flash2GradientPlace {
     return kVisits == device::Visits::all && parameters.dQ_turns != nullptr;
   }
   __device__ int Tr() const { return (parameters.shape.N + Br - 1) / Br; }
-  /// The block's turn to add to dQi: the last column tile that sees row tile i has the first turn.
+  /// The block's turn to add to dQi: the last column tile that row tile i sees has the first turn.
   __device__ int turn_at(int i) const {
     const ForwardShape& shape = parameters.shape;
     const int last_row = min((i + 1) * Br, shape.N) - 1;
@@ -117,7 +117,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ device::SlotBarriers<2> dS_slots() const { return {barrier(Barrier::dS)}; }
   /// Filled by the consumers, emptied by the thread that adds.
   __device__ device::SlotBarriers<1> dQ_slot() const { return {barrier(Barrier::dQ)}; }
-  /// The watching thread waits for the last warp of the consumers.
+  /// The watchdog thread waits for the last warp of the consumers.
   __device__ device::ArrivalBarrier finished() const { return {barrier(Barrier::finished)}; }
 
   /// Called by one thread, before a barrier of the block.
@@ -161,7 +161,7 @@ struct Flash2GradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   static constexpr int kBytes = kBarriers + static_cast<int>(Barrier::past_last) * 8;
 };
 
-/// The slots and the barriers of a block in which one consumer has dKj, the other dVj.
+/// The slots and the barriers of a block in which one consumer computes dKj, the other dVj.
 template <int d, int Br, int Bc, device::Visits kVisits>
 struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   using Place = Flash2GradientPlace<d, Br, Bc, kVisits>;
@@ -179,7 +179,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ RingdO dO() const { return {base + kRings + RingQ::kBytes, barrier(Barrier::dO)}; }
   /// dS, transposed.
   __device__ TileS dS(int visit) const { return {base + kScores + visit % 2 * TileS::kBytes}; }
-  /// P as the threads of a consumer hold it.
+  /// P, in the layout of a consumer's registers.
   __device__ uint32_t P(int visit) const { return base + kP + visit % 2 * TileS::kBytes; }
   /// A panel of dQ.
   __device__ uint32_t dQ(int consumer) const { return base + kdQ + consumer * kPanelBytes; }
@@ -200,7 +200,8 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ device::SlotBarriers<2, 32> P_slots() const { return {barrier(Barrier::P)}; }
   /// Filled by consumer 1, emptied by both.
   __device__ device::SlotBarriers<2> dS_slots() const { return {barrier(Barrier::dS)}; }
-  /// The panels of dQ that a consumer has: consumer 1, which finishes a tile earlier, has more.
+  /// The panels of dQ that a consumer computes: consumer 1, which finishes a tile earlier, has
+  /// more.
   __device__ static constexpr int dQ_panels(int consumer) {
     return consumer == 0 ? kPanels / 2 : kPanels - kPanels / 2;
   }
@@ -211,7 +212,7 @@ struct Flash2WideGradientBlock : Flash2GradientPlace<d, Br, Bc, kVisits> {
   __device__ device::SlotBarriers<1> dQ_slot(int consumer) const {
     return {barrier(Barrier::dQ) + consumer * 16};
   }
-  /// The watching thread waits for the last warp of the consumers.
+  /// The watchdog thread waits for the last warp of the consumers.
   __device__ device::ArrivalBarrier finished() const { return {barrier(Barrier::finished)}; }
 
   /// Called by one thread, before a barrier of the block.

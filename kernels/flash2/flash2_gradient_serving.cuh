@@ -1,5 +1,5 @@
-/// What the serving warps of flash2's backward pass with Hopper's instructions do: they load the
-/// tiles and the row statistics for the consumers, and sum dQ.
+/// The serving warps of flash2's backward pass with Hopper's instructions: they load the tiles and
+/// row statistics for the consumers, and add dQ to its sum in HBM.
 #pragma once
 
 #include "kernels/device/bulk_adds.cuh"
@@ -34,9 +34,9 @@ __device__ inline void load_tiles(const Block& block) {
   }
 }
 
-/// Loads LSEi and Di of each visit, as the forward pass and preprocess left them, LSE in the
-/// exponent's unit. Rows that do not exist are treated like empty ones, whose P is zero. Called by
-/// one warp, which also checks that no thread waits forever, unless another warp does.
+/// Loads LSEi and Di of each visit, as written by the forward pass and "preprocess", and converts
+/// LSE to the exponent's unit. Rows that do not exist are treated as empty: their P is zero. Called
+/// by one warp, which also checks that no thread waits forever, unless another warp does.
 template <typename Block>
 __device__ inline void load_statistics(const Block& block) {
   constexpr int Br = Block::kRows;
@@ -71,10 +71,10 @@ __device__ inline float* dQ_of_head(const Block& block) {
                                          (dQ_accum_pieces(shape.d) * device::kFragmentFloats);
 }
 
-/// Adds the parts of dQ that consumers have written from the shared address `source` on, by the
-/// bulk tensor unit: `count` times 16 rows, from the head's row piece `first` on. They have
-/// `across` pieces of 8 columns, from `first_piece` on. Called by one thread; returns when the slot
-/// has been read.
+/// Adds the parts of dQ that consumers have written from the shared address `source` on, with bulk
+/// additions: `count` times 16 rows, from the head's row piece `first` on. They have `across`
+/// pieces of 8 columns, from `first_piece` on. Called by one thread; returns when the slot has been
+/// read.
 template <typename Block>
 __device__ inline void add_pieces(const Block& block, float* dQ_head, int first, int count,
                                   uint32_t source, int first_piece, int across) {
@@ -94,11 +94,10 @@ __device__ inline void add_pieces(const Block& block, float* dQ_head, int first,
   wait_bulk_stores_read();
 }
 
-/// The block's turns to add to row tiles. The column tiles that see row tile i add to it from the
+/// The block's turns to add to row tiles. The column tiles that row tile i sees add to it from the
 /// last to the first: a block waits only for blocks with lower numbers, which the hardware starts
-/// before it, and under a causal mask those have reached row tile i by then. Without a fixed order
-/// there is nothing to wait for. If two threads each add a part of dQi, each part has its own
-/// turns.
+/// before it, and under a causal mask these have reached row tile i by then. Without a fixed order,
+/// nothing waits. If two threads each add a part of dQi, each part has its own turns.
 template <typename Block>
 struct TurnsOfBlock {
   const Block& block;
@@ -120,7 +119,7 @@ struct TurnsOfBlock {
   }
 };
 
-/// What the serving warpgroup does: each of its warps has one task. `first` and `second` are tasks
+/// The serving warpgroup's program: each of its warps has one task. `first` and `second` are tasks
 /// of a single thread each.
 template <typename Block, typename First, typename Second>
 __device__ inline void serve(const Block& block, const First& first, const Second& second) {

@@ -7,17 +7,17 @@
 
 namespace attnscope::kernels {
 
-/// In addition to flash2_backward's parameters: how bulk copies find the tensors.
+/// In addition to flash2_backward's parameters: the tensor maps of the bulk copies.
 struct Flash2HopperParameters : BackwardParameters {
   GradientMaps maps;
-  /// With a fixed order of dQ: the number of heads whose thread blocks are numbered in turn.
+  /// With a fixed order of dQ: the number of heads whose thread blocks alternate in the numbering.
   int heads_in_turn = 1;
 };
 
 /// The numbers of the row tiles that a launch's blocks take in turn (device/tile_queue.cuh).
 struct TileQueueParameters {
   int tiles = 0;
-  uint32_t launch = 0;                 ///< different for all launches that share `next`
+  uint32_t launch = 0;                 ///< unique among the launches that share `next`
   unsigned long long* next = nullptr;  ///< in device memory, not cleared
 };
 

@@ -20,7 +20,7 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
   static std::atomic<std::uint32_t> launches = 0;
   const Knobs knobs = knobs_of(pass.arguments.run.asked);
   std::uint32_t launch = ++launches;
-  if (launch == 0) launch = ++launches;  // 0 marks a counter that no launch uses
+  if (launch == 0) launch = ++launches;  // 0 marks an unused counter
   const Flash2HopperForwardParameters parameters{
       shared,
       forward_maps(shared, pass.problem, pass.tiling),
@@ -84,8 +84,8 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters,
                                   gradient_maps(parameters, problem, pass.tiling, kWarpRows)};
-    // As many heads as run at once: the blocks of a head begin one after another, and more heads
-    // would not fit in L2. A trace derives a block's head from its number.
+    // Only as many heads as run at once: the blocks of a head begin one after another, and more
+    // heads would not fit in L2. A trace derives a block's head from its number.
     const Index at_once = device_attribute(cudaDevAttrMultiProcessorCount) * heads / column_blocks;
     if (pass.arguments.trace == nullptr) {
       hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, heads));

@@ -9,7 +9,7 @@ namespace attnscope::kernels {
 
 class PassLauncher;  // kernels/pass_launcher.h
 
-/// Enqueue a pass of flash2 or block_sparse2. Nothing on success.
+/// Enqueue a pass of flash2 or block_sparse2. Return nothing on success.
 std::optional<Error> launch_flash2(PassLauncher& pass);
 std::optional<Error> launch_flash2_backward(PassLauncher& pass);
 

@@ -52,8 +52,8 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   libraries_.push_back(library);
   cudaKernel_t kernel = nullptr;
   ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel, library, compiled.entry.c_str()));
-  return kernels_.try_emplace(program, kernel).first->second;  // another thread's, if that was
-                                                               // first
+  return kernels_.try_emplace(program, kernel).first->second;  // the other thread's kernel, if that
+                                                               // was first
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {

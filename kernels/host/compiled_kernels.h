@@ -1,4 +1,4 @@
-/// Kernels that are compiled when they are first launched, loaded on one GPU. Internal to
+/// Kernels loaded on one GPU, each compiled at its first launch. Internal to
 /// kernels/.
 #pragma once
 
@@ -24,8 +24,8 @@ class NotCompiled : public std::runtime_error {
   Error error;
 };
 
-/// The architecture to compile for on this machine, with a GPU of this compute capability, "9.0".
-/// unavailable when NVRTC does not support the GPU, or the driver does not run what NVRTC compiles.
+/// The architecture to compile for on this machine, for a GPU of this compute capability, "9.0".
+/// unavailable if NVRTC does not support the GPU or the driver cannot run NVRTC's output.
 Result<std::string> architecture_here(std::string_view compute_capability);
 
 /// Any thread may use it while its GPU is the current device. Threads that start different kernels
@@ -53,11 +53,11 @@ class CompiledKernels {
     enqueue(block, blocks, stream, arguments);
   }
 
-  /// How many such blocks an SM holds at once. Throws as start().
+  /// The number of such blocks that fit on an SM at once. Throws like start().
   Index resident_blocks(const BlockProgram& block);
 
  private:
-  /// The kernel of the block, allowed to use the shared memory that the block requests.
+  /// The block's kernel, permitted to use the shared memory that the block requests.
   const void* prepared(const BlockProgram& block);
   void enqueue(const BlockProgram& block, Index blocks, void* stream, void** arguments);
   /// The loaded kernel of `program`, which does not name an architecture.

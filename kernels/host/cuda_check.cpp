@@ -52,7 +52,7 @@ void* driver_function(const char* name, unsigned cuda_version) {
 
 void log_cuda_failure(cudaError_t code, const char* expression, const char* file,
                       int line) noexcept {
-  if (code == cudaSuccess || code == cudaErrorCudartUnloading) return;  // the program is ending
+  if (code == cudaSuccess || code == cudaErrorCudartUnloading) return;  // the program is exiting
   std::fprintf(stderr, "%s:%d: %s failed: %s\n", file, line, expression, cudaGetErrorName(code));
 }
 

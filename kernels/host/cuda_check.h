@@ -8,8 +8,8 @@
 
 namespace attnscope::kernels {
 
-/// A CUDA call that failed; what() holds the expression, its source location and CUDA's name for
-/// the error.
+/// A failed CUDA call; what() gives the expression, its source location and CUDA's name for the
+/// error.
 class CudaError : public std::runtime_error {
  public:
   CudaError(cudaError_t code, const char* expression, const char* file, int line);
@@ -19,7 +19,7 @@ class CudaError : public std::runtime_error {
   cudaError_t code_;
 };
 
-/// A kernel needs more than this GPU has; what() names the resource and what to choose instead.
+/// A kernel needs more than this GPU has; what() names the resource and an alternative.
 class GpuTooSmall : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -28,12 +28,12 @@ class GpuTooSmall : public std::runtime_error {
 /// Properties of the current device. They throw CudaError.
 int device_attribute(cudaDeviceAttr attribute);
 std::string compute_capability();  ///< "9.0"
-int shared_bytes_per_block();      ///< largest shared memory of a block
+int shared_bytes_per_block();      ///< most shared memory of a block
 
-/// Throws GpuTooSmall when a block cannot have that much shared memory on the current device.
+/// Throws GpuTooSmall if a block cannot have that much shared memory on the current device.
 void check_shared_memory(int shared_bytes);
 
-/// The function of the driver that the run-time library has loaded, in the version of this CUDA
+/// A function of the driver loaded by the run-time library, in its version of the given CUDA
 /// release, 12000 for 12.0; null if the driver lacks it. Throws CudaError.
 void* driver_function(const char* name, unsigned cuda_version);
 

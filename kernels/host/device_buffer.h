@@ -29,7 +29,7 @@ class DeviceBuffer {
   void* data_dev() const { return data_dev_; }
   std::size_t bytes() const { return bytes_; }
 
-  /// On return the bytes are visible to every stream. This needs the synchronization: cudaMemcpy
+  /// On return, the bytes are visible to every stream. This requires a synchronization: cudaMemcpy
   /// from pageable memory may return while the last part is still being copied.
   void copy_from_host(const void* source) {
     ATTNSCOPE_CUDA(cudaMemcpy(data_dev_, source, bytes_, cudaMemcpyHostToDevice));

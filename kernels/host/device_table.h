@@ -13,12 +13,12 @@
 
 namespace attnscope::kernels {
 
-/// The arrays of one GPU, which launches with the same content share. Any thread may use it.
+/// The arrays on one GPU, shared by launches with the same content. Any thread may use it.
 class DeviceTables {
  public:
-  /// The bytes in memory of the current device, 256-byte aligned: uploaded at the first call and
-  /// reused by later calls with the same content. The caller holds the buffer until its launch is
-  /// enqueued; cudaFree() waits for the work on it. Throws CudaError.
+  /// The bytes in the current device's memory, 256-byte aligned: uploaded by the first call and
+  /// reused by later calls with the same content. The caller must keep the buffer until its launch
+  /// is enqueued; cudaFree() waits for work that uses it. Throws CudaError.
   std::shared_ptr<const DeviceBuffer> find_or_upload(std::span<const std::byte> bytes);
 
  private:

@@ -11,7 +11,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The driver's function, found through the runtime, so that nothing links with the driver.
+/// The driver's function, found through the runtime, so that nothing links against the driver.
 auto encode_function() {
   static void* const encode = driver_function("cuTensorMapEncodeTiled", 12000);
   if (encode == nullptr) {
@@ -60,7 +60,7 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
                         tensor.view.data_dev, sizes, strides, box, every_element,
                         CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                         CU_TENSOR_MAP_L2_PROMOTION_NONE, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  // The runtime uses the driver's error numbers
+  // The runtime's error numbers are those of the driver
   check_cuda(static_cast<cudaError_t>(result), "cuTensorMapEncodeTiled()", __FILE__, __LINE__);
   return map;
 }

@@ -1,5 +1,5 @@
-/// Kernels with Hopper's instructions, sm_90a: which problems they run, and the tensor maps of
-/// their bulk copies. Only for the code that starts them.
+/// Kernels with Hopper's instructions, sm_90a: the problems that they support, and the tensor maps
+/// of their bulk copies. Only for the code that starts them.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
@@ -17,8 +17,8 @@ inline constexpr Tiling kHopperTiling{64, 128};
 bool bulk_copies_reach_rows(const TensorView& tensor, const AttentionProblem& problem);
 bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem& problem);
 
-/// The tensor maps of a pass with Hopper's instructions. All three functions throw CudaError when
-/// the driver fails.
+/// The tensor maps of a pass with Hopper's instructions. All three functions throw CudaError if the
+/// driver fails.
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
                          const Tiling& tiling);
 /// `stored_rows`: the rows of a box of dK and dV.
