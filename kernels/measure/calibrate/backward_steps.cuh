@@ -1,4 +1,4 @@
-/// Steps of the backward kernels alone, like those of the forward kernels in forward_steps.cuh.
+/// Isolated steps of the backward kernels, like those of the forward kernels in forward_steps.cuh.
 #pragma once
 
 #include "kernels/device/cuda_core_gradients.cuh"
@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels::steps {
 
-/// flash2_backward, and block_sparse2's: a block's loop over the row tiles. Blocks of one head add
-/// to the same dQ at the same time, as column tiles of one head do.
+/// flash2_backward, also for block_sparse2: a block's loop over the row tiles. Blocks of one head
+/// add to the same dQ at the same time, as column tiles of one head do.
 template <typename T, int d, int Br, int Bc, int kWarps, device::Columns kColumns,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>

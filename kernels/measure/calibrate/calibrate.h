@@ -13,7 +13,7 @@
 namespace attnscope {
 
 struct CalibrationControl {
-  /// Timed repeats of each measurement, after one for warm-up; launches have five times as many.
+  /// Timed repeats of each measurement after one for warm-up; launches have five times as many.
   int repeats = 11;
   /// Receives the current step; called from any thread, but calls do not overlap.
   std::function<void(std::string_view step)> progress = {};
@@ -23,8 +23,8 @@ namespace kernels {
 
 class Session;
 
-/// Runs all microbenchmarks: every quantity, available or not, in a fixed order. Called inside
-/// Session::run().
+/// Runs all microbenchmarks. Returns every quantity, available or not, in a fixed order. Called
+/// inside Session::run().
 std::vector<MeasuredQuantity> calibrate(Session& session, const CalibrationControl& control);
 
 }  // namespace kernels

@@ -1,5 +1,5 @@
-/// The kernels of a calibration besides those of operation_benchmarks.h, and all of them together.
-/// Plain C++.
+/// The kernels of a calibration: those beside operation_benchmarks.h, and the list of all. Plain
+/// C++.
 #pragma once
 
 #include <string>
@@ -29,13 +29,13 @@ VisitProgram write_visits(const ProgramTarget& target);
 /// Atomic additions of `floats` neighbours each: 1, 2 or 4.
 VisitProgram add_visits(int floats, const ProgramTarget& target);
 
-/// Links 2^log_lines lines into a chain, by one thread for each line.
+/// Links 2^log_lines lines into a chain, with one thread per line.
 inline constexpr int kLogLinesInL1 = 6, kLogLinesInDram = 19;
 BlockProgram link_program(int log_lines);
-/// Links each of this many lines to itself, by one thread for each line.
+/// Links each of this many lines to itself, with one thread per line.
 inline constexpr int kTimedLines = 256;
 BlockProgram link_to_themselves_program();
-/// Follow the links: in L1 or past it, or in shared memory.
+/// Follow the links: in L1, bypassing L1, or in shared memory.
 BlockProgram follow_program(bool past_l1);
 BlockProgram follow_shared_program();
 /// The program of time_each_line(): one block on each SM.

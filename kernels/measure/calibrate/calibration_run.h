@@ -1,5 +1,5 @@
-/// A calibration under way: launches kernels, times them and collects quantities. Call its
-/// functions inside Session::run(), which turns their exceptions (such as CudaError) into errors.
+/// A running calibration: launches kernels, times them and collects quantities. Call its functions
+/// inside Session::run(), which turns their exceptions (such as CudaError) into errors.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// The name of a measurement, its unit, and how it is done.
+/// The name of a measurement, its unit and its method.
 struct QuantityKind {
   std::string name, unit, how;
 };
@@ -36,7 +36,7 @@ class CalibrationRun {
   /// Calls `sample` once to warm up, then `repeats` times, and adds the medians.
   void measure(const std::vector<QuantityKind>& kinds, const Sample& sample, int repeats = 0);
   void measure(const QuantityKind& kind, const std::function<double()>& sample, int repeats = 0);
-  /// Adds a quantity from its samples; without samples, it is unavailable for this reason.
+  /// Adds a quantity from its samples, or as unavailable, with the reason, if there are none.
   void add(const QuantityKind& kind, std::vector<double> samples, const std::string& reason = "");
   void add_unavailable(const QuantityKind& kind, const std::string& reason) {
     add(kind, {}, reason);
@@ -45,11 +45,11 @@ class CalibrationRun {
     if (control_.progress) control_.progress(step);
   }
 
-  /// Seconds, by events, of the work that `enqueue` puts on the stream, which is first kept busy
-  /// for about 50 us per head start, so that the GPU does not wait for the host.
+  /// Seconds, measured with events, of the work that `enqueue` puts on the stream. The stream is
+  /// first kept busy for about 50 us per head start, so that the GPU does not wait for the host.
   double event_time_s(const std::function<void()>& enqueue, int head_starts = 1);
 
-  /// Device memory for a BlockTime of each of the blocks, until the next call.
+  /// Device memory for one BlockTime per block, valid until the next call.
   BlockTime* block_times_dev(Index blocks);
   /// Launches with `enqueue`, which receives that memory, and returns the times.
   std::vector<BlockTime> time_blocks(Index blocks,
@@ -72,8 +72,8 @@ double median_cycles(const std::vector<BlockTime>& blocks);
 /// The SM clock, averaged over the blocks.
 double clock_hz(const std::vector<BlockTime>& blocks);
 
-/// The SM clock of one warp on each SM in a kernel of about 0.2 ms: about that of kernels that
-/// draw little power.
+/// The SM clock while one warp runs on each SM for about 0.2 ms: close to that of kernels that draw
+/// little power.
 double light_clock_hz(CalibrationRun& run);
 
 // The parts of a calibration, in order.

@@ -16,7 +16,7 @@ double mean_of(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// The table without the means of its rows, then of its columns.
+/// The table after subtracting the means of its rows, then those of its columns.
 Table centered(Table table) {
   for (std::vector<double>& row : table) {
     const double mean = mean_of(row);

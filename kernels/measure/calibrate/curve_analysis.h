@@ -1,5 +1,5 @@
-/// The arithmetic of the measurements of L2: how many chunks SMs share, where a curve rises, which
-/// SMs are close to which part. Plain C++.
+/// The arithmetic behind the L2 measurements: how many chunks the SMs share, where a curve rises,
+/// and which half of L2 each SM is close to. Plain C++.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace attnscope::kernels {
 /// chunk if it moves by `sms` chunks after each visit, cyclically.
 Index shared_chunks(Index wanted, Index sms);
 
-/// The x at which a curve first reaches `fraction` of the way from `low` to `high`, between two
-/// points by a straight line. Nothing when it never does, or already does at its first point. `x`
+/// The x at which a curve first reaches `fraction` of the way from `low` to `high`, interpolated
+/// linearly between points. Nothing if it never does, or already does at its first point. `x`
 /// ascends and is as long as `y`.
 std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
                                   double low, double high, double fraction);
 
 /// The half of L2, 0 or 1, that each SM is close to: `latencies` are [SMs, lines]. SMs whose
-/// latencies rise and fall with the same lines are in one half: the signs of the first principal
-/// component of the table without its rows' and columns' means. Without such a pattern, the halves
-/// have no meaning, but neither is empty unless there is only one SM.
+/// latencies rise and fall with the same lines are in one half: the halves are the signs of the
+/// first principal component of the table minus the means of its rows and columns. Without such a
+/// pattern the halves are meaningless, but neither is empty unless there is only one SM.
 std::vector<int> halves_of(const std::vector<std::vector<double>>& latencies);
 
 }  // namespace attnscope::kernels

@@ -1,6 +1,6 @@
-/// Steps of the forward kernels alone: what a thread block does with one pair of tiles, repeated,
-/// on tensors in L2. A step calls the functions of kernels/device in the kernel's order, without
-/// first loads and last stores.
+/// Isolated steps of the forward kernels: a thread block's work on one pair of tiles, repeated, on
+/// tensors in L2. A step calls the functions of kernels/device in the kernel's order, without the
+/// first loads and the last stores.
 #pragma once
 
 #include "kernels/device/cuda_core_tiles.cuh"
@@ -12,11 +12,11 @@
 
 namespace attnscope::kernels::steps {
 
-/// Column tiles that the blocks of flash2_forward take in turn: so few that maxima soon stop
-/// changing.
+/// Column tiles that the blocks of flash2_forward take in turn: few enough that the maxima soon
+/// stop changing.
 inline constexpr int kRing = 4;
 
-/// flash2_forward, and block_sparse2's: a block's loop over the column tiles.
+/// flash2_forward, also for block_sparse2: a block's loop over the column tiles.
 template <typename T, int d, int Br, int Bc, int kWarps, device::Columns kColumns,
           device::Visits kVisits = device::Visits::all, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>
@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
   stopwatch.stop();
 }
 
-/// flash1_forward: the inner loop of a block, in the pass of one column tile. It takes the head's
-/// row tiles in turn, so that they remain in L2.
+/// flash1_forward: the inner loop of a block, in the pass of one column tile. It cycles through the
+/// head's row tiles, so that they remain in L2.
 template <typename T, typename Carried, int d, int Br, int Bc, int kStages,
           device::Columns kColumns, typename Trace = device::NoTrace,
           ScoreFeatures kFeatures = ScoreFeatures{}>

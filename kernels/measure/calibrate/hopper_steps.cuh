@@ -1,5 +1,5 @@
-/// Steps of the kernels with Hopper's own instructions, like those of the others in
-/// forward_steps.cuh; the backward ones are never masked. Copies need no tensor map: a tile is a
+/// Steps of the kernels with Hopper's own instructions, like those of the other kernels in
+/// forward_steps.cuh; the backward steps are never masked. Copies need no tensor map: a tile is a
 /// contiguous range of bytes.
 #pragma once
 
@@ -160,7 +160,7 @@ __device__ inline void load_plain_ring(const Ring& ring, const TensorView& tenso
   }
 }
 
-/// flash2_forward_hopper, and block_sparse2's: a block's loop over the column tiles, which its
+/// flash2_forward_hopper, also for block_sparse2: a block's loop over the column tiles, which its
 /// consumers share.
 template <typename T, int d, int Br, int Bc, device::Visits kVisits = device::Visits::all,
           typename Trace = device::NoTrace, ScoreFeatures kFeatures = ScoreFeatures{}>
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(
   using namespace device;
   using Block = Flash2ForwardBlock<d, Br, Bc, Visits::all, kFeatures>;
   constexpr HopperRegisters kRegisters = flash2_hopper_registers(Block::kConsumers);
-  constexpr int kTileBytes = Bc * Block::kWidth * 2, kTiles = 4;  // maxima soon stop changing
+  constexpr int kTileBytes = Bc * Block::kWidth * 2, kTiles = 4;  // the maxima soon stop changing
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(
     Flash2Rows<Block> rows(block, RowTile{0, 0, 0, Br}, warpgroup, 0, 0);
     Flash2Consumer<T, Block, NoTrace> consumer(rows, scores, trace);
     const bool masked = kind.masked != 0, rescaled = kind.rescaled != 0;
-    if (masked) rows.unmasked_keys = 0;  // the tiles are masked, though nothing is hidden
+    if (masked) rows.unmasked_keys = 0;  // the tiles are masked, although the mask hides nothing
     block.Q_arrived(0).wait(0);
     scores.start(rows, 0);
     consumer.soften_first(0);

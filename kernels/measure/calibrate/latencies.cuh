@@ -6,7 +6,7 @@
 
 namespace attnscope::kernels {
 
-/// Maps each number to one of 2^kLogLines lines, each used once, in an order without a pattern.
+/// Maps each number to one of 2^kLogLines lines, one to one, in an irregular order.
 template <int kLogLines>
 __device__ inline uint32_t mixed_line(uint32_t n) {
   constexpr uint32_t kMask = (1u << kLogLines) - 1;
@@ -16,7 +16,7 @@ __device__ inline uint32_t mixed_line(uint32_t n) {
   return n ^ n >> (kLogLines / 2 + 1);
 }
 
-/// Each of 2^kLogLines lines gets the address of the next one of the chain.
+/// Stores in each of 2^kLogLines lines the address of the next line in the chain.
 template <int kLogLines, int kThreads>
 __global__ void __launch_bounds__(kThreads) link_lines(char* __restrict__ data) {
   const uint32_t n = blockIdx.x * kThreads + threadIdx.x;
@@ -25,7 +25,7 @@ __global__ void __launch_bounds__(kThreads) link_lines(char* __restrict__ data) 
   *reinterpret_cast<char**>(line) = next;
 }
 
-/// Each of the lines, kTimedLineStride bytes apart, gets its own address.
+/// Stores in each of the lines, kTimedLineStride bytes apart, its own address.
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads) link_lines_to_themselves(char* __restrict__ data) {
   char* const line = data + (uint64_t{blockIdx.x} * kThreads + threadIdx.x) * kTimedLineStride;
@@ -61,7 +61,7 @@ __global__ void follow_lines(char* first, int warm_up, int links, BlockTime* __r
   stopwatch.stop();
 }
 
-/// The same in shared memory, on a ring of kWords words.
+/// The same in shared memory, around a ring of kWords words.
 template <int kWords>
 __global__ void follow_shared_words(int links, BlockTime* __restrict__ times) {
   __shared__ uint32_t ring[kWords];
@@ -80,8 +80,9 @@ __global__ void follow_shared_words(int links, BlockTime* __restrict__ times) {
   stopwatch.stop();
 }
 
-/// cycles[block][line]: the mean cycles of a load of that line, one of `lines` lines that are
-/// linked to themselves, by one thread of each block; each block begins at a different line.
+/// Writes cycles[block][line]: the mean cycles of a load of that line, one of `lines` lines that
+/// are linked to themselves, measured by one thread of each block. Each block begins at a different
+/// line.
 template <int kLinks>
 __global__ void time_each_line(char* __restrict__ data, uint32_t lines, float* __restrict__ cycles,
                                BlockTime* __restrict__ times) {
@@ -92,7 +93,7 @@ __global__ void time_each_line(char* __restrict__ data, uint32_t lines, float* _
       auto address = reinterpret_cast<uint64_t>(data) + uint64_t{line} * kTimedLineStride;
 #pragma unroll
       for (int k = 0; k < 4; ++k) address = follow<Level::past_l1>(address);  // into L2
-      if (address == 0) return;                                               // waits for it
+      if (address == 0) return;                                               // waits for the load
       const uint64_t begin = device::clock_cycles();
 #pragma unroll
       for (int k = 0; k < kLinks; ++k) address = follow<Level::past_l1>(address);

@@ -25,7 +25,7 @@ double gap_s(CalibrationRun& run, const BlockProgram& block, Index blocks) {
   return (time_s(1 + kFurther) - one_s) / kFurther;
 }
 
-/// SM cycles that each additional thread block without work adds on each SM.
+/// SM cycles that each additional empty thread block adds on each SM.
 double block_launch_cycles(CalibrationRun& run, int threads) {
   constexpr Index kFewer = 1024, kMore = 3072;  // blocks per SM
   const auto time_s = [&](Index blocks_per_sm) {
@@ -41,7 +41,7 @@ double block_launch_cycles(CalibrationRun& run, int threads) {
 }  // namespace
 
 void measure_launches(CalibrationRun& run) {
-  constexpr int kMoreRepeats = 5;  // these are short
+  constexpr int kMoreRepeats = 5;  // these launches are short
   const int repeats = kMoreRepeats * run.repeats();
   const auto stream = run.stream();
   run.measure(

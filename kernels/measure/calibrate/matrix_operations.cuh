@@ -6,7 +6,7 @@
 
 namespace attnscope::kernels {
 
-/// Products of 16-bit operands in registers, added to one of eight results.
+/// Products of 16-bit operands in registers, each added to one of eight results.
 template <typename T>
 struct MatrixProducts {
   static constexpr int kMostThreads = 512;

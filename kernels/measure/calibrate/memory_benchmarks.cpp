@@ -1,4 +1,4 @@
-/// Bandwidths of DRAM, L2 and its atomic additions, and how much L2 keeps.
+/// Bandwidths of DRAM, L2 and its atomic additions, and the effective capacity of L2.
 #include <algorithm>
 
 #include "kernels/measure/calibrate/calibration_programs.h"
@@ -12,10 +12,10 @@ namespace {
 
 constexpr const char* kBytesPerSecond = "bytes/s";
 
-/// One block on each SM that visits chunks of device memory, and which chunks.
+/// One block on each SM visits chunks of device memory: the launch and the lists of chunks.
 class Visits {
  public:
-  /// `turns`: each SM's turns, by its number.
+  /// `turns`: each SM's turns, indexed by the SM's number.
   Visits(CalibrationRun& run, const DeviceBuffer& data, VisitProgram program,
          const std::vector<ChunkTurns>& turns)
       : run_(run),
@@ -25,7 +25,7 @@ class Visits {
     turns_.copy_from_host(turns.data());
   }
 
-  /// The visits of each SM with which all SMs together move at least this many bytes.
+  /// The number of visits per SM such that all SMs together transfer at least this many bytes.
   int visits_for(Index bytes) const {
     return static_cast<int>(ceil_div(bytes, program_.chunk_bytes * run_.sm_count()));
   }
@@ -50,7 +50,7 @@ class Visits {
   DeviceBuffer turns_;
 };
 
-/// Groups of SMs; each has its part of the memory.
+/// Groups of SMs, each with its own part of the memory.
 using Groups = std::vector<std::vector<std::uint32_t>>;
 
 /// The turns of each SM if the SMs of each group go through the group's part of `bytes` together,
@@ -73,7 +73,7 @@ std::vector<ChunkTurns> turns_of(const Groups& groups, Index bytes, Index chunk_
   return turns;
 }
 
-/// The SMs' numbers, and the half of L2 that each is close to.
+/// The SMs' numbers, and the half of L2 that each SM is close to.
 struct Sms {
   std::vector<std::uint32_t> numbers;
   std::vector<int> halves;
@@ -121,7 +121,8 @@ Sms find_sms(CalibrationRun& run) {
   return sms;
 }
 
-constexpr Index kMostOfL2 = 3;  ///< times its capacity: the largest working set of L2's curves
+constexpr Index kMostOfL2 = 3;  ///< the largest working set of L2's curves, as a multiple of its
+                                ///< capacity
 
 void measure_l2_rates(CalibrationRun& run, const Sms& sms, const DeviceBuffer& data) {
   const ProgramTarget& target = run.target();
@@ -185,8 +186,8 @@ struct Curves {
   std::vector<std::vector<double>> s_per_byte;
 };
 
-/// What the SMs do with a working set. They read it repeatedly; or, if `written_before` is set,
-/// they first write all of it, and then read it once.
+/// How the SMs access a working set: they read it repeatedly or, if `written_before` is set, first
+/// write all of it and then read it once.
 struct Working {
   const Groups& groups;
   const VisitProgram& reads;
@@ -213,8 +214,8 @@ Curves measure_curves(CalibrationRun& run, const Working& working, const DeviceB
     s_per_byte();
     for (auto& curve : curves.s_per_byte) curve.push_back(s_per_byte());
   };
-  // Begin with a set of which every SM has a chunk
-  constexpr Index kSteps = 24;  // of each capacity of L2
+  // Begin with a set that has a chunk for every SM
+  constexpr Index kSteps = 24;  // for each capacity of L2
   const Index least_bytes = std::min(program.chunk_bytes * run.sm_count(), run.l2_bytes() / 4);
   const Index first = ceil_div(kSteps * least_bytes, run.l2_bytes());
   for (Index n = first; n <= 2 * kSteps; ++n) add_size(run.l2_bytes() * n / kSteps);
@@ -222,8 +223,8 @@ Curves measure_curves(CalibrationRun& run, const Working& working, const DeviceB
   return curves;
 }
 
-/// Adds the working sets at which the time per byte has risen by a tenth, a half and nine tenths of
-/// the way from that of the smallest sets to that of the largest.
+/// Adds the working sets at which the time per byte has risen a tenth, half and nine tenths of the
+/// way from that of the smallest sets to that of the largest.
 void add_capacities(CalibrationRun& run, const std::string& name, const std::string& how,
                     const Working& working, const DeviceBuffer& data) {
   run.show(name);
@@ -263,7 +264,7 @@ void measure_dram(CalibrationRun& run) {
   const auto stream = run.stream();
   run.kernels().start(write_once_program(), blocks, stream, from_dev);
 
-  // The time of a pass is that of a launch and of its bytes: measure the launch separately
+  // A pass takes the time of a launch and of its bytes: measure the launch separately
   const double launch_s = [&] {
     std::vector<double> samples;
     samples.reserve(static_cast<std::size_t>(run.repeats()));

@@ -1,4 +1,4 @@
-/// Bandwidths: kernels that read, write and copy memory once, and kernels whose SMs visit chunks of
+/// Bandwidths: kernels that read, write or copy memory once, and kernels whose SMs visit chunks of
 /// it repeatedly. Accesses of 16 bytes bypass L1; the threads of a warp access neighbouring
 /// addresses.
 #pragma once
@@ -7,7 +7,7 @@
 
 namespace attnscope::kernels {
 
-/// Accesses of 16 bytes that each thread makes without waiting for the previous one.
+/// The number of 16-byte accesses that each thread makes without waiting for the previous one.
 inline constexpr int kStreamPieces = 4;
 
 __device__ inline uint32_t folded(const uint4& piece) {
@@ -23,7 +23,7 @@ __device__ inline uint64_t first_piece() {
   return uint64_t{blockIdx.x} * (kBlockBytes / 16) + threadIdx.x;
 }
 
-/// Writes to `sink` only for contents that hardly ever occur.
+/// Writes to `sink` only for contents that almost never occur.
 template <int kThreads, int kBlockBytes>
 __global__ void __launch_bounds__(kThreads)
     read_once(const uint4* __restrict__ data, BlockTime* __restrict__ sink) {
@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int n = 0; n < kStreamPieces; ++n) to[first + n * kThreads] = pieces[n];
 }
 
-// What a visitor does with a chunk: each thread of the block makes kPieces accesses of kBytes each.
+// A visitor's work on a chunk: each thread of the block makes kPieces accesses of kBytes each.
 
 struct ReadAccess {
   static constexpr int kPieces = kStreamPieces, kBytes = 16;

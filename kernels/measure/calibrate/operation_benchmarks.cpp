@@ -148,7 +148,7 @@ void add_warpgroup_products(OperationList& list, const ProgramTarget& target) {
 }  // namespace
 
 Index shared_bytes_of_whole_sm(const ProgramTarget& target) {
-  // An SM has at most 1 KiB more than its largest block
+  // An SM has at most 1 KiB more shared memory than its largest block
   constexpr Index kMargin = 2048;
   return target.shared_bytes_per_block / 2 + kMargin;
 }

@@ -2,8 +2,8 @@
 ///
 /// An operation is a struct that prepares its registers and shared memory, and whose run<n>() has
 /// each thread execute n of the instructions in independent chains. The instructions are inline PTX
-/// with operands whose values the compiler does not know, in an order in which it cannot merge two
-/// of them.
+/// with operands whose values the compiler does not know, ordered so that it cannot merge two of
+/// them.
 #pragma once
 
 #include "kernels/measure/calibrate/stopwatch.cuh"
@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(Operation::kMostThreads)
   stopwatch.stop();
 }
 
-/// Independent values of one thread, each the operand of the next instruction on it.
+/// Independent values of one thread; each is the operand of the next instruction in its chain.
 inline constexpr int kChains = 8;
 
 struct FloatChains {
@@ -51,7 +51,7 @@ struct FusedMultiplyAdds : FloatChains {
   }
 };
 
-/// Additions and multiplications in turn; .rn keeps them from being fused into one instruction.
+/// Alternating additions and multiplications; .rn keeps them from being fused into one instruction.
 struct AddsAndMultiplies : FloatChains {
   template <int kOperations>
   __device__ void run() {
@@ -67,7 +67,7 @@ struct AddsAndMultiplies : FloatChains {
   }
 };
 
-/// Maxima and minima in turn.
+/// Alternating maxima and minima.
 struct Maxima : FloatChains {
   template <int kOperations>
   __device__ void run() {
@@ -144,8 +144,8 @@ struct BitwiseFunctions : IntegerChains {
   }
 };
 
-/// Fused multiply-adds and bitwise functions in turn: two execution units. At four instructions per
-/// cycle, the unit of the bitwise functions is fully used as well.
+/// Alternating fused multiply-adds and bitwise functions: two execution units. At four instructions
+/// per cycle, the unit of the bitwise functions is fully used as well.
 struct MixedInstructions {
   static constexpr int kMostThreads = 1024;
   FusedMultiplyAdds floats;

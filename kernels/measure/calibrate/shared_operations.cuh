@@ -17,7 +17,7 @@ __device__ inline uint32_t filled_shared_memory() {
   return static_cast<uint32_t>(__cvta_generic_to_shared(memory));
 }
 
-/// Distance between the accesses of one thread: a warp's 16 bytes per lane.
+/// Distance between the accesses of one thread: a warp accesses 16 bytes per lane.
 inline constexpr int kAccessStride = 512;
 inline constexpr int kAccessPlaces = 4;
 
@@ -30,8 +30,8 @@ struct LoadedWords {
   __device__ uint32_t result() const { return x[0] + x[1] + x[2] + x[3]; }
 };
 
-/// Loads of 16 bytes, where kWays of every eight lanes use the same group of banks: no conflicts if
-/// it is 1. All warps read the same memory.
+/// Loads of 16 bytes in which kWays of every eight lanes use the same group of banks: no conflicts
+/// if kWays is 1. All warps read the same memory.
 template <int kWays>
 struct SharedLoads : LoadedWords {
   __device__ SharedLoads() { address += threadIdx.x % 32 * 16 * kWays; }

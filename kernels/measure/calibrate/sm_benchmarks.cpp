@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The times of an operation's blocks, one on each SM.
+/// The times of an operation's blocks, one per SM.
 std::vector<BlockTime> operation_times(CalibrationRun& run, const BlockProgram& block,
                                        int iterations) {
   return run.time_blocks(run.sm_count(), [&](BlockTime* times_dev) {
@@ -18,7 +18,7 @@ std::vector<BlockTime> operation_times(CalibrationRun& run, const BlockProgram& 
   });
 }
 
-/// The SM clock after the tensor cores of every SM have worked for about 0.1 s.
+/// The SM clock after the tensor cores of every SM have been busy for about 0.1 s.
 double matrix_clock_hz(CalibrationRun& run, const OperationBenchmark& benchmark) {
   constexpr double kLaunchCycles = 8e6;
   constexpr int kLaunches = 20, kPilotIterations = 256;

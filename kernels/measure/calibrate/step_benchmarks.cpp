@@ -1,4 +1,4 @@
-/// The cycles of tile steps, by the number of blocks that an SM holds.
+/// The cycles of tile steps, by the number of blocks on each SM.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -17,8 +17,8 @@ namespace {
 
 /// Heads of the tensors that all blocks read, and tiles along them.
 constexpr Index kHeads = 4, kMostSteps = 96, kColumnTiles = 64;
-/// Row tiles that each block of flash1 has to itself: in L2, and, of each tensor, in DRAM. Those
-/// that are only read are shared by all blocks if they must be in L2.
+/// Private row tiles of each block of flash1: in L2, and, per tensor, in DRAM. If tiles must be in
+/// L2, those that are only read are shared by all blocks.
 constexpr Index kOwnTiles = 4, kMostOwnTiles = 32;
 
 /// Device memory for the tensors of all steps, filled with random values.
@@ -61,7 +61,7 @@ class StepLauncher {
   StepLauncher(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps)
       : run_(run), tensors_(tensors), steps_(steps), problem_(steps.run.problem) {}
 
-  /// Seconds that a launch of single steps takes, by events.
+  /// Seconds that a launch of single steps takes, measured with events.
   double launch_s(const BlockProgram& block, Index blocks) {
     from_dram_ = false;
     BlockTime* const times_dev = run_.block_times_dev(blocks);
@@ -113,7 +113,7 @@ class StepLauncher {
   TensorView view(void* data_dev, Index rows) const {
     return contiguous_view(data_dev, kHeads, rows, problem_.d);
   }
-  /// Row tiles of each block of flash1; from DRAM, the most for which the memory has room.
+  /// Row tiles of each block of flash1; from DRAM, as many as fit in memory.
   Index own_tiles(Index blocks) const {
     constexpr Index kMostElementBytes = 4;
     const Index bytes = blocks * Br() * problem_.d * kMostElementBytes;
@@ -177,7 +177,7 @@ class StepLauncher {
     parameters.l = tensors_.statistics() + blocks * N;
     return parameters;
   }
-  /// The row tiles of a visit follow one another, and each block has m and l for all its steps.
+  /// A visit's row tiles are consecutive, and each block has m and l for all its steps.
   Flash1HopperParameters flash1_hopper(Index blocks, int count) const {
     constexpr Index kTensorsOfVisit = 4;
     Flash1HopperParameters parameters{};
@@ -195,7 +195,7 @@ class StepLauncher {
   bool from_dram_ = false;
 };
 
-/// The block, with enough shared memory that an SM holds only `blocks` of them.
+/// The block, with so much shared memory that only `blocks` of them fit on an SM.
 BlockProgram with_blocks_on_sm(BlockProgram block, Index blocks) {
   constexpr Index kReservedBytes = 1024, kGranule = 1024;  // of each block
   const Index of_sm = device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
@@ -219,8 +219,8 @@ std::string_view words_of(StepCost cost) {
   return "";
 }
 
-/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: work that draws much power
-/// is slowed down.
+/// The SM clock of steps that have kept the GPU busy for kWarmSeconds: work that draws a lot of
+/// power lowers the clock.
 constexpr double kWarmSeconds = 0.03;
 double warm_clock_hz(StepLauncher& launcher, const BlockProgram& block, Index blocks, int count) {
   const StepKind kind{.count = count};
@@ -230,7 +230,7 @@ double warm_clock_hz(StepLauncher& launcher, const BlockProgram& block, Index bl
 }
 
 /// The cycles of one step, with only these blocks on the GPU. The time before the first step and
-/// after the last one is the same in the run with fewer steps, and cancels.
+/// after the last one cancels: it is the same in the run with fewer steps.
 void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSteps& steps) {
   const Index most = run.kernels().resident_blocks(steps.block);
   StepLauncher launcher(run, tensors, steps);

@@ -1,4 +1,4 @@
-/// The operands of the kernels' steps, and how their results are used.
+/// Operands for the kernels' steps, and uses of their results.
 #pragma once
 
 #include "kernels/device/tile_products.cuh"
@@ -6,14 +6,14 @@
 
 namespace attnscope::kernels::steps {
 
-/// Random words, one per thread, with only the bits of `kept`, and with those of `set`.
+/// Random words, one per thread, masked with `kept` and with the bits of `set` set.
 __global__ void fill_step_words(uint32_t* __restrict__ words, uint64_t count, uint32_t kept,
                                 uint32_t set) {
   const uint64_t n = uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (n < count) words[n] = (mixed_bits(static_cast<uint32_t>(n)) & kept) | set;
 }
 
-/// Uses every element, so that the compiler computes them.
+/// Uses every element, so that the compiler cannot remove their computation.
 template <int kRowPieces, int kColumns>
 __device__ inline float sum_of(const device::Accumulator<kRowPieces, kColumns>& C) {
   float sum = 0.0f;

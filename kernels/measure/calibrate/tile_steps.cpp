@@ -32,7 +32,7 @@ class StepList {
  public:
   explicit StepList(const ProgramTarget& target) : target_(target) {}
 
-  /// `other`: also adds the steps of the program that other GPUs run, if Hopper has its own.
+  /// `other`: also adds the steps of the program for other GPUs, if Hopper has its own.
   void add(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
            const Tiling& tiling, bool other = true) {
     RunSpec spec{.problem = problem, .algorithm = std::string(kernel.algorithm), .pass = pass};
@@ -128,7 +128,7 @@ std::string first_step_name(std::string_view steps) {
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   StepList list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
-  // As fast as the default with Hopper's instructions, and faster in long sequences
+  // As fast as the default with Hopper's instructions, and faster for long sequences
   constexpr Tiling kLong{128, 176};
   constexpr Tiling kFurther[] = {{16, 16}, {32, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 128}};
   for (const std::string_view name : {"flash2", "flash1"}) {

@@ -1,5 +1,5 @@
-/// Rate of wgmma.m64nNk16 on one SM: an operation of time_operations(). Only in machine code for
-/// sm_90a.
+/// Rate of wgmma.m64nNk16 on one SM: an operation of time_operations(). Compiles only to machine
+/// code for sm_90a.
 #pragma once
 
 #include "kernels/device/warpgroup_products.cuh"
@@ -18,7 +18,7 @@ namespace attnscope::kernels {
 #define ATTNSCOPE_60 ATTNSCOPE_20 ATTNSCOPE_TEN(2) ATTNSCOPE_TEN(3) ATTNSCOPE_TEN(4) ATTNSCOPE_TEN(5)
 #define ATTNSCOPE_120 ATTNSCOPE_60 ATTNSCOPE_TEN(6) ATTNSCOPE_TEN(7) ATTNSCOPE_TEN(8) \
                       ATTNSCOPE_TEN(9) ATTNSCOPE_TEN(10) ATTNSCOPE_TEN(11)
-// C += A B, the result's registers first
+// C += A B; the result's registers come first
 #define ATTNSCOPE_WGMMA(SHAPE, RESULT, OPERANDS, ...)                       \
   asm volatile("{\n.reg .pred p;\nsetp.eq.b32 p, 0, 0;\n"                   \
                "wgmma.mma_async.sync.aligned." SHAPE ".f32.bf16.bf16 {" RESULT "}, " OPERANDS ";\n}\n" \
@@ -77,7 +77,7 @@ __device__ inline void start_measured_product(device::FragmentC (&C)[kN / 8],
 
 /// Products of each warpgroup, [64 x 16] by [16 x kN], all added to one result: the tensor cores
 /// then execute them one after another without a gap. A is in registers or, like B, a panel of
-/// shared memory, one of each for all warpgroups.
+/// shared memory; all warpgroups use the same panels.
 template <int kN, bool kFromRegisters>
 struct WarpgroupProducts {
   static constexpr int kMostThreads = 256;

@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// One gradient: the kernel's values, the reference's and the yardstick's, block after block.
+/// One gradient: the kernel's values, the reference's and the yardstick's, block by block.
 struct GatheredGradient {
   Values kernel, reference, yardstick;
 
@@ -78,7 +78,7 @@ void gather_all(const AttentionProblem& p, const FetchRows& fetch, GatheredGradi
   gathered.keys = p.batch * p.kv_heads * p.N_kv;
 }
 
-/// dQ of a block of query rows, which depends on these rows and the keys that they see.
+/// dQ of a block of query rows, which depends on those rows and the keys that they see.
 void gather_rows(const AttentionProblem& p, const CheckedRows& chosen, const FetchRows& fetch,
                  GatheredGradients& gathered) {
   for (const auto& [block, part] : restrict_to(p, chosen)) {
@@ -125,7 +125,7 @@ void add_scaled(double* to, double factor, const double* from, Index d) {
   for (Index c = 0; c < d; ++c) to[c] += factor * from[c];
 }
 
-/// The same two functions for the yardstick, whose products accumulate in fp32.
+/// Both functions for the yardstick, whose products accumulate in fp32.
 double dot_fp32(const double* a, const double* b, Index d) {
   float sum = 0.0f;
   for (Index c = 0; c < d; ++c) sum += static_cast<float>(a[c]) * static_cast<float>(b[c]);
@@ -209,8 +209,8 @@ class KeyBlock {
   }
 
  private:
-  /// The scores of a query with the block's keys after the score function, the soft cap's slopes
-  /// and dropout's factors.
+  /// The scores of a query and the block's keys after the score function, the soft cap's slopes and
+  /// dropout's factors.
   struct Scores {
     Values S, slopes, Z;
   };
@@ -250,7 +250,7 @@ void gather_keys(const AttentionProblem& p, const CheckedRows& block, const Fetc
   keys.finish(gathered);
 }
 
-/// Largest cost of the whole reference at which all rows are checked: a second or two.
+/// The largest cost of the whole reference at which all rows are still checked: a second or two.
 constexpr double kSmallFlops = 4e9;
 
 double reference_flops(const AttentionProblem& p) {
@@ -258,8 +258,8 @@ double reference_flops(const AttentionProblem& p) {
          static_cast<double>(p.N_kv) * static_cast<double>(p.d);
 }
 
-/// The gradient's errors, or why they cannot be computed. Sets `is_within` to false when they
-/// exceed the tolerance.
+/// The gradient's errors, or the reason why they cannot be computed. Sets `is_within` to false if
+/// they exceed the tolerance.
 Result<GradientError> error_of(const char* name, const AttentionProblem& problem,
                                const AttentionInputs& inputs, const GatheredGradient& gradient,
                                bool& is_within) {

@@ -22,8 +22,9 @@ std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows
     return blocks;
   }
 
-  // Block n lies n / (blocks - 1) along the heads, and along the sequence by the golden ratio,
-  // except for the first (the problem's first rows) and the last (its last rows)
+  // Block n is n / (blocks - 1) of the way through the heads; along the sequence, blocks are spread
+  // by the golden ratio, except for the first (the problem's first rows) and the last (its last
+  // rows)
   constexpr Index kRowsPerBlock = 8;
   const Index block_count = std::max<Index>(2, rows / kRowsPerBlock);
   const Index count = std::min(kRowsPerBlock, problem.N);
@@ -49,7 +50,7 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const Attention
   one_head.cu_seqlens_q.clear();
   one_head.cu_seqlens_k.clear();
 
-  // One problem suffices without a mask, and for causal rows whose diagonal lies within the keys
+  // One problem suffices without a mask, and for causal rows whose diagonal is within the keys
   const Index last = block.begin + block.count - 1;
   const bool whole_sequences = !problem.is_packed() && !problem.has_key_lengths();
   const bool whole_diagonal = problem.mask.is_causal() && problem.diagonal(block.begin) >= 0 &&
@@ -63,7 +64,7 @@ std::vector<std::pair<CheckedRows, BlockProblem>> restrict_dense(const Attention
     return {{block, {one_head, keys}}};
   }
 
-  // Else each row sees its own range of keys
+  // Otherwise each row sees its own range of keys
   std::vector<std::pair<CheckedRows, BlockProblem>> rows;
   for (Index row = block.begin; row <= last; ++row) {
     const KeyRange keys = problem.keys_of(row, block.b);

@@ -21,14 +21,14 @@ struct CheckedRows {
   bool operator==(const CheckedRows&) const = default;
 };
 
-/// Blocks with about `rows` rows in total, spread over heads and sequence; the first and the last
-/// row of the problem are among them. All rows if the problem has no more.
+/// Blocks with about `rows` rows in total, spread over the heads and the sequence, including the
+/// problem's first and last row. All rows if the problem has no more than `rows`.
 std::vector<CheckedRows> choose_rows(const AttentionProblem& problem, Index rows);
 
 /// The tensors of the check, with their stored values.
 enum class CheckedTensor : std::uint8_t { Q, K, V, O, LSE, dO, dQ, dK, dV };
 
-/// Rows [begin, begin + count) of a head of the tensor, C order; LSE has one value per row.
+/// Rows [begin, begin + count) of one head of the tensor, in C order; LSE has one value per row.
 using FetchRows = std::function<std::vector<double>(CheckedTensor tensor, Index b, Index h,
                                                     Index begin, Index count)>;
 
@@ -43,8 +43,8 @@ struct BlockProblem {
 std::vector<std::pair<CheckedRows, BlockProblem>> restrict_to(const AttentionProblem& problem,
                                                               const CheckedRows& block);
 
-/// Whether the part's only row depends on its place in the whole problem, so that scored_row() must
-/// compute it.
+/// Whether the part's only row depends on its position in the whole problem, so that scored_row()
+/// must compute it.
 bool needs_scored_row(const AttentionProblem& problem, const BlockProblem& part);
 
 /// `values` as a tensor [1, 1, rows, cols].
@@ -54,8 +54,8 @@ HeadTensor one_head_tensor(Index rows, Index cols, std::vector<double> values);
 RowOperands row_operands(const AttentionProblem& problem, const CheckedRows& row,
                          const KeyRange& keys, const FetchRows& fetch);
 
-/// Errors of O and LSE over the blocks by the tolerance rule (tolerance.h); failed when the output
-/// holds a NaN.
+/// Errors of O and LSE over the blocks by the tolerance rule (tolerance.h); failed if the output
+/// contains a NaN.
 Result<Accuracy> check_rows(const AttentionProblem& problem, const std::vector<CheckedRows>& blocks,
                             const FetchRows& fetch);
 

@@ -24,7 +24,7 @@ class RowSteps {
         steps_(problem, operands.b, operands.h) {}
 
   ScoredRow run() const {
-    // S, the slopes of the soft cap, P, the dropped P
+    // S, the slopes of the soft cap, P, and P after dropout
     Values S = products(row_.Q, row_.K, is_exact_ ? 1.0 : p_.softmax_scale());
     if (is_exact_) {
       for (double& s : S) s *= p_.softmax_scale();
@@ -80,7 +80,7 @@ class RowSteps {
     return result;
   }
 
-  /// Sets S = -inf where the block mask leaves the key out.
+  /// Sets S = -inf where the block mask omits the key.
   void hide(Values& S) const {
     for (std::size_t k = 0; k < S.size(); ++k) {
       if (p_.block_mask->attends(row_.query, row_.keys.begin + static_cast<Index>(k))) continue;

@@ -1,6 +1,6 @@
-/// One query row of a problem with a score function or a block mask, which depend on the place of
-/// the row and its keys in the whole problem: the reference and the yardstick of the tolerance
-/// rule. Plain C++.
+/// One query row of a problem with a score function or a block mask, which depend on the positions
+/// of the row and its keys in the whole problem: for the reference and for the yardstick of the
+/// tolerance rule. Plain C++.
 #pragma once
 
 #include <vector>
@@ -31,8 +31,8 @@ struct RowOperands {
   std::vector<double> dO;    ///< [d]; empty: no gradient is requested
 };
 
-/// How the steps are computed: in double precision, or with every tensor of unfused attention
-/// stored in the problem's precision, as unfused_attention.h does.
+/// The arithmetic of the steps: double precision, or every tensor of unfused attention stored in
+/// the problem's precision, as in unfused_attention.h.
 enum class RowPrecision : std::uint8_t { exact, unfused };
 
 struct ScoredRow {

@@ -9,7 +9,7 @@
 
 namespace attnscope::kernels {
 
-/// The values rounded to `dtype` (nearest, ties to even), as bytes in memory.
+/// The values rounded to `dtype` (to nearest, ties to even), as bytes in memory.
 std::vector<std::byte> stored_bytes(DType dtype, std::span<const double> values);
 
 /// The values that the bytes represent, exactly.

@@ -15,7 +15,8 @@ std::vector<const char*> CounterGroup::c_names() const {
 
 namespace {
 
-/// Schedules the group's counters: fills its image and passes. False when the chip lacks one.
+/// Schedules the group's counters: sets its image and its number of passes. False if the chip lacks
+/// one.
 bool schedule(const CuptiLibrary& cupti, const CounterPlan& plan, CounterGroup& group) {
   HostObject host(cupti, plan.chip, plan.availability_image);
   if (!host.add(group.c_names())) return false;
@@ -24,7 +25,7 @@ bool schedule(const CuptiLibrary& cupti, const CounterPlan& plan, CounterGroup& 
   return group.hardware_passes > 0;
 }
 
-/// Adds the counter to the first group that still takes only one hardware pass with it; returns
+/// Adds the counter to the first group that still needs only one hardware pass with it; returns
 /// whether there is such a group.
 bool join_a_group(const CuptiLibrary& cupti, CounterPlan& plan, const std::string& name) {
   for (CounterGroup& group : plan.groups) {

@@ -1,4 +1,4 @@
-/// The hardware counters that a chip has, and the number of runs of a pass that reading them takes.
+/// The hardware counters that a chip has, and how many runs of a pass are needed to read them.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +27,12 @@ struct CounterPlan {
   std::string chip;  ///< "GH100"
   std::vector<std::uint8_t> availability_image;
   std::vector<CounterGroup> groups;
-  std::map<std::string, std::string> missing;  ///< from a counter to the reason
+  std::map<std::string, std::string> missing;  ///< maps a counter to the reason
 };
 
 /// Sorts the counters into groups of one hardware pass by first fit, in the order of `names`. Each
-/// name is tried alone first: one that the chip lacks goes to `missing`. `availability_image` may
-/// be empty (this machine's restrictions are then ignored).
+/// name is first tried alone; a counter that the chip lacks goes to `missing`. `availability_image`
+/// may be empty (this machine's restrictions are then ignored).
 Result<CounterPlan> plan_counters(const CuptiLibrary& cupti, const std::string& chip,
                                   std::vector<std::uint8_t> availability_image,
                                   std::span<const std::string_view> names);

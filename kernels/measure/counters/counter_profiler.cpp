@@ -108,7 +108,7 @@ class RangeProfiler {
     check_cupti(cupti_, cupti_.RangeProfilerStop(&params), "cuptiRangeProfilerStop");
     return params.isAllPassSubmitted != 0;
   }
-  /// Number of ranges that were lost.
+  /// Number of lost ranges.
   std::size_t decode() const {
     ATTNSCOPE_CUPTI_PARAMS(CUpti_RangeProfiler_DecodeData_Params, params);
     params.pRangeProfilerObject = object_;
@@ -121,7 +121,8 @@ class RangeProfiler {
   CUpti_RangeProfiler_Object* object_ = nullptr;
 };
 
-/// Range names are unique ("00007 scores"): a pass may launch one name several times.
+/// Range names are unique ("00007 scores"), since a pass may use the same name for several
+/// launches.
 constexpr std::size_t kRangePrefix = 6;
 std::string range_name(std::size_t index, std::string_view launch) {
   return fmt::format("{:05} {}", index, launch);
@@ -227,7 +228,8 @@ Result<std::vector<LaunchCounters>> CounterProfiler::collect(const Stream& strea
         profiler.push(range_name(launch_index++, launch));
       };
       marks.after = [&](std::string_view) { profiler.pop(); };
-      profiler.start();  // evicts L2, so conditioning follows; nothing outside ranges is counted
+      profiler.start();  // evicts L2's contents, so conditioning comes after it; nothing outside
+                         // ranges is counted
       auto error = condition(stream, conditioning, pass, cache);
       if (!error) error = pass(marks);
       stream.wait();

@@ -19,7 +19,7 @@ class HostObject;  // kernels/measure/counters/host_object.h
 class CounterProfiler {
  public:
   /// Plans the counters for the current GPU and runs the profiler once on a sweep, without results.
-  /// unavailable when CUPTI or the permission is missing, with the remedy.
+  /// unavailable, with a remedy, if CUPTI or the permission is missing.
   static Result<std::unique_ptr<CounterProfiler>> create(int device, const Stream& stream,
                                                          const Conditioning& conditioning);
 
@@ -37,7 +37,8 @@ class CounterProfiler {
 
   const CuptiLibrary& cupti_;
   CounterPlan plan_;
-  std::shared_ptr<const HostObject> host_;  ///< kept: creating one reads the chip's description
+  std::shared_ptr<const HostObject> host_;  ///< kept, since creating one reads the chip's
+                                            ///< description
 };
 
 }  // namespace attnscope::kernels

@@ -1,4 +1,4 @@
-/// The profiler of a build without CUPTI's headers.
+/// The profiler in builds without CUPTI's headers.
 #include "kernels/measure/counters/counter_profiler.h"
 #include "kernels/measure/counters/launch_shapes.h"
 

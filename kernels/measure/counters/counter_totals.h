@@ -8,8 +8,8 @@
 
 namespace attnscope::kernels {
 
-/// Whether totals include the launch: not if it only initialises, or computes a result that
-/// comparisons leave out.
+/// Whether totals include the launch: not if it only initialises or computes a result that
+/// comparisons exclude.
 bool is_counted(std::string_view launch);
 
 /// Adds up the counted launches; shares (percentages) are weighted by the launches' times.

@@ -23,7 +23,7 @@ std::vector<std::string> candidate_paths() {
   };
   if (const char* folder = std::getenv(kFolderVariable)) {
     add_folder(folder);
-    return paths;  // the user's choice is the only candidate
+    return paths;  // if the user sets it, this is the only candidate
   }
   paths.push_back(versioned);
   paths.emplace_back("libcupti.so");

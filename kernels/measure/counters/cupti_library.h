@@ -47,13 +47,13 @@ struct CuptiLibrary {
 };
 // NOLINTEND(readability-identifier-naming)
 
-/// Loads CUPTI once: from the folder in ATTNSCOPE_CUPTI_DIR, by the loader's search path, from
-/// CUDA_HOME or from /usr/local/cuda; with the libnvperf libraries beside it. unavailable with the
-/// remedy.
+/// Loads CUPTI once, with the libnvperf libraries beside it: from the folder in
+/// ATTNSCOPE_CUPTI_DIR, the loader's search path, CUDA_HOME or /usr/local/cuda. unavailable, with a
+/// remedy, if there is none.
 Result<const CuptiLibrary*> load_cupti();
 
-/// One line for a code that a CUPTI function returned: what it means and what helps.
-/// unavailable for missing permission and unsupported devices, else failed.
+/// One line for a code that a CUPTI function returned: its meaning and a remedy. unavailable for
+/// missing permission and unsupported devices, otherwise failed.
 Error cupti_error(const CuptiLibrary& cupti, CUptiResult code, const char* function);
 
 }  // namespace attnscope::kernels

@@ -17,7 +17,7 @@ namespace attnscope::kernels {
   type variable{}; /* NOLINT(bugprone-macro-parentheses): a declaration */ \
   (variable).structSize = type##_STRUCT_SIZE
 
-/// A CUPTI call that failed.
+/// A failed CUPTI call.
 class CuptiFailure : public std::runtime_error {
  public:
   CuptiFailure(const CuptiLibrary& cupti, CUptiResult code, const char* function);
@@ -42,7 +42,7 @@ class HostObject {
   HostObject(const HostObject&) = delete;
   HostObject& operator=(const HostObject&) = delete;
 
-  /// Adds the counters; false when the chip lacks one of them.
+  /// Adds the counters; false if the chip lacks one of them.
   bool add(const std::vector<const char*>& names);
   std::vector<std::uint8_t> config_image() const;
   std::size_t hardware_passes(std::vector<std::uint8_t>& config_image) const;

@@ -21,7 +21,7 @@ namespace {
 
 using Extent = std::array<Index, 3>;
 
-/// What a driver call launches.
+/// The launch that a driver call starts.
 struct DriverLaunch {
   CUfunction function = nullptr;  ///< or a CUkernel
   std::string name = {};          ///< "" if CUPTI does not report it
@@ -60,7 +60,7 @@ constexpr std::array kLaunchFunctions{
     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
 };
 
-/// The launch of a call of one of kLaunchFunctions.
+/// The launch that a call of one of kLaunchFunctions starts.
 DriverLaunch launch_of(CUpti_CallbackId function, const void* parameters) {
   switch (function) {
     case CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx:
@@ -97,14 +97,14 @@ class LaunchRecorder {
     }
   }
 
-  /// The launches since the last call. Throws std::bad_alloc if one could not be kept.
+  /// The launches since the last call. Throws std::bad_alloc if one could not be stored.
   std::vector<DriverLaunch> take() {
     if (failure_) std::rethrow_exception(failure_);
     return std::exchange(launches_, {});
   }
 
  private:
-  /// The driver calls it, before and after a launch: nothing may be thrown, and calling the driver
+  /// The driver calls this before and after each launch: it must not throw, and calling the driver
   /// here could deadlock.
   static void CUPTIAPI on_call(void* self, CUpti_CallbackDomain /*domain*/,
                                CUpti_CallbackId function, const void* data) noexcept {
@@ -127,14 +127,14 @@ class LaunchRecorder {
   std::exception_ptr failure_;
 };
 
-/// A driver function that is missing, or whose call failed.
+/// A driver function that is missing or has failed.
 class DriverFailure : public std::runtime_error {
  public:
   explicit DriverFailure(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
   Error error;
 };
 
-/// What the driver reports about kernels in the current context. Throws DriverFailure.
+/// Queries the driver about kernels in the current context. Throws DriverFailure.
 class KernelQueries {
  public:
   KernelQueries() {
@@ -210,7 +210,7 @@ class KernelQueries {
   decltype(&cuFuncGetName) get_name_ = nullptr;  ///< null before CUDA 12.3
 };
 
-/// A launch of the pass, and what it launched.
+/// A launch of the pass, and the kernels that it started.
 struct RecordedLaunch {
   std::string name;
   std::vector<DriverLaunch> kernels;
