@@ -14,11 +14,10 @@ namespace attnscope::kernels {
 struct LaunchResources;  // kernels/launch_resources.h
 struct TraceBuffer;      // kernels/device/trace_buffer.cuh
 
-/// Everything a pass reads and writes. A backward pass reads O and LSE as the forward pass left
-/// them.
+/// The tensors of a pass. A backward pass reads O and LSE as the forward pass left them.
 struct PassArguments {
   LaunchResources* resources = nullptr;  ///< of the current GPU; never null
-  /// The pass, its kernel and problem. If no tiles are requested, it runs in this GPU's default
+  /// The pass, its kernel and problem. If no tiling is requested, it runs in this GPU's default
   /// tiling.
   ResolvedRun run;
 
@@ -43,7 +42,7 @@ struct PassArguments {
 
   void* workspace_dev = nullptr;  ///< aligned to 256 bytes
   std::size_t workspace_bytes = 0;
-  bool workspace_is_prepared = false;  ///< prepare_workspace() ran after the last write to it
+  bool workspace_is_prepared = false;  ///< prepare_workspace() has run since the last write to it
   void* stream = nullptr;              ///< cudaStream_t
   /// Called on the host around each launch of the pass with its name, so that a profiler can put a
   /// range around it: "scores", "softmax" and "output" of standard; "initialise", "forward", and,

@@ -1,4 +1,4 @@
-/// A pass while it is launched. Internal to kernels/.
+/// A pass being launched. Internal to kernels/.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,13 @@
 
 namespace attnscope::kernels {
 
-/// The current GPU, and whether it can address the caller's tensors by bulk copies.
+/// The current GPU, and whether its bulk copies can address the caller's tensors.
 ProgramTarget target_of(const PassArguments& arguments);
 
-/// Enqueues the launches of a pass, whose arguments are checked, on its stream: each by its name
-/// among the pass's programs (programs_of()). Keep it until the last one is enqueued. Its functions
-/// throw CudaError, and those that start a program NotCompiled and GpuTooSmall.
+/// Enqueues the launches of a pass, whose arguments have been checked, on its stream, each by its
+/// name among the pass's programs (programs_of()). Keep the object until the last launch is
+/// enqueued. Its functions throw CudaError; those that start a program also throw NotCompiled and
+/// GpuTooSmall.
 class PassLauncher {
  public:
   PassLauncher(const PassArguments& pass, const Tiling& own_tiling);
@@ -37,10 +38,10 @@ class PassLauncher {
 
   /// score_parameters() with score_arrays() in device memory.
   ScoreParameters scores(ScoreUnit unit = ScoreUnit::before_scale);
-  /// The parameters that all backward passes share. With grouped heads the query heads' dK and dV
-  /// are contiguous at these places in the workspace.
+  /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
+  /// are contiguous at these offsets in the workspace.
   BackwardParameters backward_parameters(std::size_t dK_heads_offset, std::size_t dV_heads_offset);
-  /// The lists of a block mask, in the workspace, or of packed sequences; else null.
+  /// The lists of a block mask, in the workspace, or of packed sequences; otherwise null.
   const int* tile_lists();
 
   /// Whether the launch runs the program with Hopper's instructions.
@@ -54,7 +55,8 @@ class PassLauncher {
     mark(arguments.after_launch, launch);
   }
   /// Starts the launch that records into arguments.trace, if that is not null. Every head has the
-  /// same number of its `tiles`; a block computes one, unless `blocks` persistent ones compute all.
+  /// same number of the `tiles`; each block computes one, unless `blocks` persistent blocks compute
+  /// all.
   template <typename Parameters>
   void start_traceable(std::string_view launch, Index tiles, const Parameters& parameters,
                        std::optional<Index> blocks = {}) {
@@ -63,9 +65,9 @@ class PassLauncher {
     traced.trace.blocks_per_head = static_cast<int>(tiles / (problem.batch * problem.heads));
     start(launch, blocks.value_or(tiles), traced);
   }
-  /// Blocks of the launch that the GPU holds at once.
+  /// The number of the launch's blocks that fit on the GPU at once.
   Index blocks_at_once(std::string_view launch) const;
-  /// Runs a launch that is a cuBLAS product, which `enqueue` starts.
+  /// Runs a launch that is a cuBLAS product, started by `enqueue`.
   template <typename Enqueue>
   std::optional<Error> multiply(std::string_view launch, const Enqueue& enqueue) {
     mark(arguments.before_launch, launch);
@@ -73,7 +75,7 @@ class PassLauncher {
     mark(arguments.after_launch, launch);
     return error;
   }
-  /// "sum_heads", the last launch of a backward pass with grouped heads: dK and dV of a KV head,
+  /// "sum_heads", the last launch of a backward pass with grouped heads: dK and dV of a KV head are
   /// summed in fp32 over dK_heads and dV_heads of its query heads, then rounded. A thread block
   /// owns Bc rows.
   void sum_grouped_heads(const BackwardParameters& parameters);
@@ -90,7 +92,7 @@ class PassLauncher {
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
 };
 
-/// Copies the lists of tiles of block_sparse2 into the workspace, after everything else.
+/// Copies block_sparse2's lists of tiles to the end of the workspace.
 void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling);
 
 }  // namespace attnscope::kernels

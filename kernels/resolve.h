@@ -20,7 +20,7 @@ std::vector<std::string> kernel_algorithms();
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, const ProgramTarget& target);
 
-/// The requested kernel, else that of the algorithm; invalid_request when there is none.
+/// The requested kernel, else that of the algorithm; invalid_request if there is none.
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec);
 
 /// The switches that the spec's kernel has, in its pass or passes and its precision.

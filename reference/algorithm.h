@@ -70,7 +70,7 @@ struct Algorithm {
 /// Every algorithm, simplest first.
 std::span<const Algorithm> algorithms();
 std::vector<std::string> algorithm_names();
-/// The algorithm of this name; null when there is none.
+/// The algorithm of this name; null if there is none.
 const Algorithm* find_algorithm(std::string_view name);
 
 }  // namespace attnscope

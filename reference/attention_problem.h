@@ -75,7 +75,7 @@ struct Mask {
 std::string to_string(const Mask& mask);
 std::optional<Mask> parse_mask(std::string_view text);
 
-/// Keys [begin, end) that a query may attend to; empty when begin >= end.
+/// Keys [begin, end) that a query may attend to; empty if begin >= end.
 struct KeyRange {
   Index begin = 0;
   Index end = 0;
@@ -161,7 +161,7 @@ inline constexpr Index kMaxHeads = Index{1} << 20;
 /// bits.
 inline constexpr double kMaxMultiplyAdds = 0x1p57;
 
-/// Nothing when the problem can be computed, else an error about the first invalid field.
+/// Nothing if the problem can be computed, else an error about the first invalid field.
 std::optional<Error> validate(const AttentionProblem& problem);
 
 /// The properties of a problem besides sizes, precision and mask, as text: "", or for example

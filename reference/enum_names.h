@@ -33,7 +33,7 @@ std::string_view to_string(Enum value) {
   return kNames[static_cast<std::size_t>(value)];
 }
 
-/// The value of this name; nothing when there is none.
+/// The value of this name; nothing if there is none.
 template <NamedEnum Enum>
 std::optional<Enum> parse_name(std::string_view name) {
   static constexpr auto kNames = enum_names(Enum{});

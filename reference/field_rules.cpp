@@ -232,7 +232,7 @@ bool is_problem(const std::vector<Index>& shape) {
                             [](Index size, Index most) { return size >= 1 && size <= most; });
 }
 
-/// The shape in the first of these files that has a usable one; nothing when none has.
+/// The shape in the first of these files that has a usable one; nothing if none has.
 std::optional<std::vector<Index>> sizes_of(std::initializer_list<const std::string*> files) {
   for (const std::string* path : files) {
     if (path->empty()) continue;

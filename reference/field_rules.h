@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// The field with this key; null when there is none.
+/// The field with this key; null if there is none.
 const RunField* find_field(std::string_view key);
 /// The field with this key; a programming error when there is none.
 const RunField& run_field(std::string_view key);
@@ -26,9 +26,9 @@ std::optional<Error> set_field(const RunField& field, std::string_view text, Run
 
 /// The error of a field whose text cannot be understood.
 Error not_understood(const RunField& field, std::string_view text);
-/// Nothing when a whole number is within its limits, else out_of_range.
+/// Nothing if a whole number is within its limits, else out_of_range.
 std::optional<Error> check_range(const RunField& field, const RunSpec& spec);
-/// Nothing when every field that is not at its default applies to the algorithm, else
+/// Nothing if every field that is not at its default applies to the algorithm, else
 /// not_applicable.
 std::optional<Error> check_applies(const RunSpec& spec);
 

@@ -62,7 +62,7 @@ struct InputPaths {
 };
 
 /// Reads the named files, rounds them to the problem's precision, and generates the tensors that
-/// have no path from `spec`. invalid_request when a file cannot be read, has a different shape from
+/// have no path from `spec`. invalid_request if a file cannot be read, has a different shape from
 /// the problem's tensor, or contains a value that is not finite after rounding.
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec = {});

@@ -22,7 +22,7 @@ inline constexpr std::size_t kMostMessageBytes = 500;
 /// characters of UTF-8 are kept.
 std::string shortened(std::string_view text, std::size_t most = kMostMessageBytes);
 
-/// The candidate with the smallest edit distance to `name` (case ignored), or nothing when more
+/// The candidate with the smallest edit distance to `name` (case ignored), or nothing if more
 /// than a third of its letters differ.
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates);

@@ -38,7 +38,7 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
 struct PartialRow {
   double m;               ///< maximum of S over the keys seen; -inf when there are none
   double l;               ///< sum of exp(S - m) over the keys seen
-  std::vector<double> O;  ///< [d], (dropped) softmax over the keys seen times V; 0 when none
+  std::vector<double> O;  ///< [d], (dropped) softmax over the keys seen times V; 0 if none
 };
 
 /// The query's row of head h after those keys of `seen` that the query attends to.

@@ -36,7 +36,7 @@ class HeaderParser {
     std::vector<Index> shape;
   };
 
-  /// Nothing when the text is not a dictionary with exactly the three keys of the format.
+  /// Nothing if the text is not a dictionary with exactly the three keys of the format.
   std::optional<Header> parse() {
     Header header;
     bool has_descr = false, has_order = false, has_shape = false;
@@ -257,7 +257,7 @@ Result<std::uintmax_t> size_of_file(const std::string& path) {
   return size;
 }
 
-/// Nothing when the header is followed by exactly the bytes that the shape needs.
+/// Nothing if the header is followed by exactly the bytes that the shape needs.
 std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t bytes,
                                    std::string_view name) {
   const auto& [fields, type] = header;

@@ -41,7 +41,7 @@ class NpyReader {
   static Result<NpyReader> open(const std::string& path, NpyTypes types = NpyTypes::floating);
 
   const std::vector<Index>& shape() const { return shape_; }
-  /// Nothing when the header is followed by exactly the bytes that the shape requires.
+  /// Nothing if the header is followed by exactly the bytes that the shape requires.
   const std::optional<Error>& wrong_size() const { return wrong_size_; }
   /// Reads the next values, in C order; no more than are left. Errors as in read_npy().
   std::optional<Error> read(std::span<double> values);

@@ -8,7 +8,7 @@
 
 namespace attnscope {
 
-/// The whole text as a number, whatever the locale; nothing when anything precedes or follows it,
+/// The whole text as a number, whatever the locale; nothing if anything precedes or follows it,
 /// or when it does not fit the type.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {

@@ -13,7 +13,7 @@ namespace attnscope {
 struct RowBlock {
   Index begin = 0;  ///< first query row
   Index rows = 0;
-  KeyRange keys;  ///< union of the rows' ranges; empty when no row attends to anything
+  KeyRange keys;  ///< union of the rows' ranges; empty if no row attends to anything
 };
 
 /// Keys that a row of the block attends to in batch entry b, counted from the block's first key.

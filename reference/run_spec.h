@@ -98,7 +98,7 @@ struct ResolvedRun {
 /// make_block_mask().
 std::optional<Error> draw_block_mask(ResolvedRun& run, const std::atomic<bool>* cancel = nullptr);
 
-/// Nothing when the fields are in range and consistent, whatever the device; else an error about
+/// Nothing if the fields are in range and consistent, whatever the device; else an error about
 /// the first field that is not.
 std::optional<Error> validate(const RunSpec& spec);
 

@@ -47,7 +47,7 @@ std::vector<double> standard_alibi_slopes(std::int64_t heads);
 /// "none", or for example "softcap 30, alibi, dropout 0.1 (seed 7)".
 std::string to_string(const ScoreFunction& score);
 
-/// Nothing when the score function fits a problem with this number of query heads.
+/// Nothing if the score function fits a problem with this number of query heads.
 std::optional<Error> validate(const ScoreFunction& score, std::int64_t heads);
 
 }  // namespace attnscope

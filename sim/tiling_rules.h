@@ -57,12 +57,12 @@ Tiling paper_tiling(const GpuDescription& gpu, DType dtype, Index d);
 
 /// The paper's rule if the algorithm has one (flash1) and its tiles fit; else the largest square
 /// tiling, a multiple of 16, whose slots fit a thread block's shared memory and an SM's registers.
-/// Nothing when not even 16 x 16 fits.
+/// Nothing if not even 16 x 16 fits.
 std::optional<Tiling> model_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
                                    const ScheduleVariant& variant, const GpuDescription& gpu,
                                    PassKind pass = PassKind::forward);
 
-/// The tiling of a rule for both sides; nothing when no tile fits.
+/// The tiling of a rule for both sides; nothing if no tile fits.
 std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
                                      const GpuDescription& gpu);
 

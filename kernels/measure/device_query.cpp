@@ -17,7 +17,7 @@ std::string cuda_version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
 
-/// Nothing when the driver works and finds the GPU.
+/// Nothing if the driver works and finds the GPU.
 std::optional<Error> find_device(int device) {
   // The run-time library has no error for "no driver at all"
   void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
@@ -66,8 +66,8 @@ class ManagementLibrary {
   ManagementLibrary(const ManagementLibrary&) = delete;
   ManagementLibrary& operator=(const ManagementLibrary&) = delete;
 
-  /// Under MIG the bus id names the whole GPU: the instances share its clocks and its power limit.
-  /// What differs between instances is read elsewhere.
+  /// Under MIG, the bus id names the whole GPU, whose clocks and power limit the instances share.
+  /// Properties that differ between instances are read elsewhere.
   void describe(const char* pci_bus_id, DeviceInfo& device) const {
     if (!ready_) return;
     std::array<char, 96> driver{};
@@ -118,8 +118,8 @@ Result<DeviceInfo> open_device(int device) {
   ATTNSCOPE_CUDA(cudaGetDeviceProperties(&properties, device));
 
   DeviceInfo info;
-  // Under MIG the runtime opens an instance as a separate device: these are the instance's SMs, L2
-  // and memory, and its name ends in the profile, "MIG 1g.10gb". A shipped description of the whole
+  // Under MIG, the runtime opens an instance as a separate device: the SMs, L2 and memory are the
+  // instance's, and its name ends in the profile, "MIG 1g.10gb". A shipped description of the whole
   // GPU does not match it: describes() compares these numbers.
   info.name = properties.name;
   info.compute_capability = fmt::format("{}.{}", properties.major, properties.minor);

@@ -6,8 +6,8 @@
 
 namespace attnscope::kernels {
 
-/// Makes the GPU current on the calling thread and describes it. unavailable, with the remedy, when
-/// there is no driver or no such GPU, or when the GPU is too old for the kernels.
+/// Makes the GPU current on the calling thread and describes it. unavailable, with a remedy, if
+/// there is no driver or no such GPU, or if the GPU is too old for the kernels.
 Result<DeviceInfo> open_device(int device);
 
 }  // namespace attnscope::kernels

@@ -18,7 +18,7 @@ using kernels::MeasuredInputs;
 
 namespace {
 
-/// Checks that Q, K and V, and dO if the pass needs it, have the problem's sizes.
+/// Checks that Q, K and V (and dO if the pass needs it) have the problem's sizes.
 void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
   const AttentionProblem& p = run.problem;
   ATTNSCOPE_CHECK(inputs.Q.size(), ==, p.batch * p.heads * p.N * p.d);
@@ -27,7 +27,7 @@ void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
   if (run.pass() == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
 }
 
-/// Decodes the records into a trace of the run with the tiling that ran.
+/// Decodes the records into a trace of the run, with the tiling that was used.
 Result<KernelTrace> decoded(const kernels::RawTrace& raw, const ResolvedRun& run,
                             Recording header) {
   const kernels::TracePlan& plan = raw.plan;
@@ -72,7 +72,7 @@ class SessionGpu final : public Gpu {
                               const kernels::CompileControl& control);
   RecordingRow measure(const ResolvedRun& run, const MeasuredInputs& inputs,
                        const Protocol& protocol);
-  /// The instructions and spilled bytes of the pass's kernels, which have run.
+  /// The instructions and spilled bytes of the pass's kernels, which must have run.
   void describe_programs(const ResolvedRun& run, Measurement& measurement);
 
   std::unique_ptr<kernels::Session> session_;

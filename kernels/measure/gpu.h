@@ -1,5 +1,6 @@
-/// A GPU that runs and measures the catalog's kernels. Plain C++: programs without CUDA include it,
-/// and everything that may be missing (driver, GPU, library, permission) is an Error.
+/// A GPU that runs and measures the catalog's kernels. Plain C++, so programs without CUDA can
+/// include it; anything that may be missing (driver, GPU, library, permission) is reported as an
+/// Error.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,7 @@ namespace attnscope {
 struct RunResult {
   HeadTensor O;         ///< [B, H, N, d]
   HeadTensor LSE;       ///< [B, H, N, 1]
-  TimeStatistics time;  ///< of a few passes, L2 as the previous pass left it
+  TimeStatistics time;  ///< of a few passes, with L2 as the previous pass left it
 };
 
 /// The result of one backward pass.
@@ -33,11 +34,11 @@ struct GradientRun {
   TimeStatistics time;  ///< only the backward pass
 };
 
-/// An open GPU. Calls may come from any thread; they run one after another, and block until done.
-/// Runs are those of kernels::resolve() for its target().
+/// An open GPU. Any thread may call it; the calls run one after another and block until done. Runs
+/// come from kernels::resolve() for its target().
 class Gpu {
  public:
-  /// Opens the first GPU. unavailable with the reason and the remedy.
+  /// Opens the first GPU. On failure: unavailable, with the reason and a remedy.
   static Result<std::shared_ptr<Gpu>> open();
 
   virtual ~Gpu() = default;
@@ -48,9 +49,9 @@ class Gpu {
   /// The properties of this GPU that determine the tiles and programs of a run.
   const kernels::ProgramTarget& target() const { return target_; }
 
-  /// Compiles every kernel that this use of the run launches, several at a time, except those that
+  /// Compiles all kernels that this use of the run launches, several at a time, except those that
   /// are cached. The calls below would compile them too, but one by one and without reporting
-  /// progress; when a measurement begins, everything should be compiled.
+  /// progress; everything should be compiled before a measurement begins.
   virtual std::optional<Error> compile(const ResolvedRun& run, kernels::RunUse use,
                                        const kernels::CompileControl& control) = 0;
 
@@ -63,25 +64,25 @@ class Gpu {
                                            const AttentionInputs& inputs) = 0;
 
   /// Times the run's pass on inputs generated on the GPU, reads its counters and checks rows of its
-  /// output against the reference: a recording's row, with the tiling that ran. An error also
-  /// becomes a row.
+  /// output against the reference. Returns a recording's row, with the tiling that was used; an
+  /// error becomes a row, too.
   virtual RecordingRow record(const ResolvedRun& run, const Protocol& protocol) = 0;
 
-  /// The same on the caller's tensors, rounded to the problem's precision; a backward pass
-  /// needs their dO. run.files_hash identifies them.
+  /// The same on the caller's tensors, rounded to the problem's precision; a backward pass also
+  /// needs dO. run.files_hash identifies them.
   virtual RecordingRow record_own(const ResolvedRun& run, const AttentionInputs& inputs,
                                   const Protocol& protocol) = 0;
 
-  /// Runs the run's pass on inputs generated on the GPU with its main launch traced: what each
-  /// thread block did, when and on which SM, and for a forward pass m, l and alpha of every
+  /// Runs the run's pass on inputs generated on the GPU with its main launch traced: each thread
+  /// block's steps, their times and its SM, and for a forward pass m, l and alpha of every
   /// row_step-th row (0: no rows). invalid_request for a kernel without a trace.
   virtual Result<KernelTrace> trace(const ResolvedRun& run, Index row_step) = 0;
 
   /// Compiles and runs the microbenchmarks of kernels/measure/calibrate/. failed if the GPU's
-  /// memory does not hold 32 times its L2.
+  /// memory is less than 32 times its L2.
   virtual Result<std::vector<MeasuredQuantity>> calibrate(const CalibrationControl& control) = 0;
 
-  /// A recording of this GPU and build without rows, dated now.
+  /// A recording of this GPU and build, dated now, without rows.
   Recording empty_recording(const Protocol& protocol) const {
     return {.device = device_, .build = build_info(), .date = utc_date(), .protocol = protocol};
   }

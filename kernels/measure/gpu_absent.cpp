@@ -1,4 +1,4 @@
-/// Takes the place of gpu.cpp in a build without the kernels.
+/// Replaces gpu.cpp in builds without the kernels.
 #include "kernels/measure/gpu.h"
 
 namespace attnscope {

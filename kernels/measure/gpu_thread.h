@@ -1,4 +1,4 @@
-/// The one thread that owns the GPU's context and its profiler. Work from other threads runs on it
+/// The single thread that owns the GPU's context and its profiler. It runs work from other threads,
 /// one item at a time, while the caller waits.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 class GpuThread {
  public:
   GpuThread();
-  ~GpuThread();  ///< finishes the current work
+  ~GpuThread();  ///< waits for the current work
   GpuThread(const GpuThread&) = delete;
   GpuThread& operator=(const GpuThread&) = delete;
 
@@ -22,7 +22,7 @@ class GpuThread {
  private:
   void loop();
 
-  std::mutex callers_;  ///< held by the caller whose work runs
+  std::mutex callers_;  ///< held by the caller whose work is running
   std::mutex mutex_;    ///< guards the members below
   std::condition_variable changed_;
   const std::function<void()>* work_ = nullptr;

@@ -20,8 +20,8 @@ struct HostBackward {
   TimeStatistics time;         ///< of the backward pass only, written
 };
 
-/// Runs the kernel's forward pass, then its backward pass, which is repeated a few times for its
-/// time.
+/// Runs the kernel's forward pass, then its backward pass, which is repeated a few times to time
+/// it.
 std::optional<Error> run_backward(Session& session, const ResolvedRun& run, HostBackward& host);
 
 /// Measures time, counters and accuracy of a backward pass on these inputs.

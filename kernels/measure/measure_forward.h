@@ -18,11 +18,11 @@ struct HostForward {
   TimeStatistics time;        ///< written
 };
 
-/// Runs one pass on the host's inputs, then a few more for its time.
+/// Runs one pass on the host's inputs, then a few more to time it.
 std::optional<Error> run_forward(Session& session, const ResolvedRun& run, HostForward& host);
 
-/// Measures time, counters and accuracy of a pass on these inputs. When counters cannot be read,
-/// the measurement lacks them.
+/// Measures time, counters and accuracy of a pass on these inputs. If counters cannot be read, the
+/// measurement omits them.
 Result<Measurement> measure_forward(Session& session, const ResolvedRun& run,
                                     const MeasuredInputs& inputs, const Protocol& protocol);
 

@@ -1,4 +1,4 @@
-/// The parts of a measurement that forward and backward passes share. Called inside
+/// The parts of a measurement common to forward and backward passes. Called inside
 /// Session::run().
 #pragma once
 

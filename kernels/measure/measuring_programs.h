@@ -1,4 +1,4 @@
-/// The kernels that measurements need besides those that they measure. Plain C++.
+/// The kernels that measurements need in addition to those measured. Plain C++.
 #pragma once
 
 #include "kernels/compile/block_program.h"
@@ -21,7 +21,7 @@ inline BlockProgram head_start_program() {
           .threads = 1};
 }
 
-/// Reads the SMs' clocks, on one thread block for each SM.
+/// Reads the SMs' clocks, on one thread block per SM.
 inline BlockProgram sm_clock_program() {
   return {.program = {.sources = {"kernels/measure/timing/sm_clock.cuh"},
                       .expression = "attnscope::kernels::read_sm_clocks"},

@@ -16,7 +16,7 @@ struct LaunchMarks {
   std::function<void(std::string_view launch_name)> after;
 };
 
-/// Enqueues the pass. Nothing on success.
+/// Enqueues the pass. Returns nothing on success.
 using Pass = std::function<std::optional<Error>(const LaunchMarks& marks)>;
 
 }  // namespace attnscope::kernels

@@ -28,7 +28,7 @@ Result<std::unique_ptr<Session>> Session::open(int device) {
 }
 
 Session::~Session() {
-  // Free on the thread that owns the context; with a lost context nothing can be freed
+  // Free on the thread that owns the context; if the context is lost, nothing can be freed
   thread_.run([this] {
     profiler_.reset();
     sm_clock_.reset();

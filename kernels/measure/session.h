@@ -1,5 +1,4 @@
-/// A GPU in use: its thread, its memory for conditioning and clock readings, its
-/// profiler.
+/// A GPU in use: its thread, its memory for conditioning and clock readings, and its profiler.
 #pragma once
 
 #include <atomic>
@@ -27,17 +26,17 @@ class Session {
   const ProgramTarget& target() const { return target_; }
 
   /// Runs the work on the GPU's thread and waits. Exceptions become an Error: CUDA's "out of
-  /// memory" and other failures are `failed`. When the context is lost, this and every later call
+  /// memory" and other failures are `failed`. Once the context is lost, this and every later call
   /// returns `failed` with the first cause, and lost() is true.
   std::optional<Error> run(const std::function<std::optional<Error>()>& work);
   bool lost() const { return lost_; }
 
-  /// What work inside run() uses.
+  /// For the work inside run().
   const Stream& stream() const { return *stream_; }
   const Conditioning& conditioning() const { return *conditioning_; }
   const SmClock& sm_clock() const { return *sm_clock_; }
   LaunchResources& resources() const { return *resources_; }
-  /// Made on first use; a profiler that is unavailable stays so for the session.
+  /// Created on first use; an unavailable profiler remains unavailable for the session.
   const Result<std::unique_ptr<CounterProfiler>>& profiler();
 
  private:

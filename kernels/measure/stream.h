@@ -1,4 +1,4 @@
-/// Streams and events with owners.
+/// Streams and events as owning objects.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -62,7 +62,7 @@ Result<RawTrace> TraceMemory::fetch() const {
 
 namespace {
 
-/// Times the pass both ways, then records it once more.
+/// Times the pass with and without the trace, then records it once more.
 template <typename TracedPass>
 Result<RawTrace> record(Session& session, const TracePlan& plan, const TracedPass& pass) {
   const auto plain_time = quick_time(session, pass(nullptr));

@@ -1,4 +1,4 @@
-/// Runs a pass with its main launch traced and fetches what it recorded. Called
+/// Runs a pass with its main launch traced and fetches the records. Called
 /// inside Session::run().
 #pragma once
 
@@ -15,7 +15,7 @@ namespace attnscope::kernels {
 /// The kernel's records, as trace_buffer.cuh describes them.
 struct RawTrace {
   TracePlan plan;
-  std::vector<TraceBlock> blocks;  ///< those that ran, the first of the grid
+  std::vector<TraceBlock> blocks;  ///< the blocks that ran: the first of the grid
   std::vector<TraceEvent> events;  ///< [blocks, events_per_block]
   std::vector<TraceRow> rows;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   double time_s = 0.0;             ///< the pass with the traced launch
@@ -30,7 +30,7 @@ class TraceMemory {
   /// Resets the records: no block has begun, and rows are NaN.
   void clear();
   TraceBuffer buffer() const;
-  /// The records of a finished launch, without times. failed when they are inconsistent.
+  /// The records of a finished launch, without times. failed if they are inconsistent.
   Result<RawTrace> fetch() const;
 
  private:
@@ -38,7 +38,7 @@ class TraceMemory {
   DeviceBuffer blocks_, events_, rows_;
 };
 
-/// Runs the pass on generated inputs, once to warm up and once recorded. `plan` comes from
+/// Runs the pass on generated inputs, once to warm up and once with recording. `plan` comes from
 /// plan_trace().
 Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const TracePlan& plan);
 

@@ -16,8 +16,8 @@ struct DeviceInfo {
   Index memory_bytes = 0;
   std::string driver;                      ///< "580.159.04"; empty if the driver does not report it
   std::string cuda;                        ///< CUDA version that the driver supports, "13.0"
-  std::optional<double> sm_clock_mhz;      ///< highest clock of the SMs
-  std::optional<double> memory_clock_mhz;  ///< highest clock of the memory
+  std::optional<double> sm_clock_mhz;      ///< the SMs' highest clock
+  std::optional<double> memory_clock_mhz;  ///< the memory's highest clock
   std::optional<double> power_limit_w;
 
   bool operator==(const DeviceInfo&) const = default;

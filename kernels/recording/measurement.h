@@ -19,18 +19,19 @@ namespace counter {
 inline constexpr std::string_view kRequestedReadBytes = "l1tex__m_xbar2l1tex_read_bytes.sum";
 inline constexpr std::string_view kRequestedWriteBytes = "l1tex__m_l1tex2xbar_write_bytes.sum";
 /// 32-byte sectors that the L2 slices served to the SMs. On Hopper, concurrent reads of the same
-/// lines are merged before the slice, so the sectors hold fewer than the requested bytes.
+/// lines are merged before the slice, so the sectors add up to fewer bytes than requested.
 inline constexpr std::string_view kL2ReadSectors = "lts__t_sectors_srcunit_tex_op_read.sum";
 inline constexpr std::string_view kL2WriteSectors = "lts__t_sectors_srcunit_tex_op_write.sum";
 inline constexpr std::string_view kL2ReductionSectors = "lts__t_sectors_srcunit_tex_op_red.sum";
 inline constexpr std::string_view kL2HitSectors = "lts__t_sectors_srcunit_tex_lookup_hit.sum";
-/// Bytes between L2 and DRAM. Written bytes count when a line leaves L2, not when it is stored.
+/// Bytes between L2 and DRAM. Written bytes are counted when a line leaves L2, not when it is
+/// stored.
 inline constexpr std::string_view kDramReadBytes = "dram__bytes_read.sum";
 inline constexpr std::string_view kDramWriteBytes = "dram__bytes_write.sum";
-/// Nanoseconds of a launch with the profiler around it, which adds tens of microseconds: used as
-/// weights, not as times. Measurement::time has the time.
+/// Nanoseconds of a launch under the profiler, which adds tens of microseconds: used as weights,
+/// not as times. The time is Measurement::time.
 inline constexpr std::string_view kTimeNs = "gpu__time_duration.sum";
-/// Share of the time in which the tensor cores were busy.
+/// Share of the time during which the tensor cores were busy.
 inline constexpr std::string_view kTensorActivePercent =
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed";
 }  // namespace counter
@@ -47,26 +48,27 @@ constexpr std::array<std::string_view, 2> enum_names(CacheState) {
   return {"cold", "warm"};
 }
 
-/// How measurements are taken.
+/// The settings of measurements.
 struct Protocol {
   int warm_ups = 3;
   int repeats = 20;
   CacheState cache = CacheState::cold;
   bool counters = true;        ///< read hardware counters in separate runs, after the timing
   int checked_rows = 64;       ///< rows compared with the reference, over all heads; 0 for none
-  double time_budget_s = 2.0;  ///< repeats end early after this long, but not before three
+  double time_budget_s = 2.0;  ///< repeats stop early after this time, but not before the third
 
   bool operator==(const Protocol&) const = default;
 };
 
-/// Seconds of one pass, by CUDA events around all its launches, and the SM clock during it.
+/// Seconds of one pass, measured with CUDA events around all its launches, and the SM clock during
+/// it.
 struct TimeStatistics {
   double min_s = 0.0;
   double median_s = 0.0;
   double max_s = 0.0;
   int n = 0;
-  /// Median over the timed passes of the mean SM clock from just before the pass until just after
-  /// it, by clock64 and globaltimer. Nothing if it was not read, and in older recordings.
+  /// Median over the timed passes of the mean SM clock from just before to just after the pass,
+  /// from clock64 and globaltimer. Nothing if it was not read and in older recordings.
   std::optional<double> sm_clock_hz = {};
 
   bool operator==(const TimeStatistics&) const = default;
@@ -74,9 +76,9 @@ struct TimeStatistics {
 
 using Counters = std::map<std::string, double, std::less<>>;
 
-/// How a kernel was launched, and the resources that it takes according to the driver.
+/// The shape of a kernel's launch, and the resources that it uses according to the driver.
 struct LaunchShape {
-  /// Longer names, of template instances, are cut off here.
+  /// Longer names (of template instances) are truncated to this length.
   static constexpr std::size_t kMostNameBytes = 1000;
 
   std::string name;                          ///< as the driver spells it: mangled
@@ -85,8 +87,8 @@ struct LaunchShape {
   Index threads = 1;                         ///< of a thread block
   Index registers = 0;                       ///< per thread
   Index shared_bytes = 0;                    ///< per thread block, static and dynamic
-  Index local_bytes = 0;                     ///< per thread: its stack and what it spills
-  /// Thread blocks that one SM holds at once; clusters may leave room unused.
+  Index local_bytes = 0;                     ///< per thread: its stack and spills
+  /// Thread blocks that fit on one SM at once; clusters may leave room unused.
   Index resident_blocks = 0;
 
   bool operator==(const LaunchShape&) const = default;
@@ -97,14 +99,14 @@ struct LaunchCounters {
   std::string name;     ///< "forward", "scores", "softmax", ...
   bool counted = true;  ///< false: not part of the totals (initialise, lse)
   Counters counters;
-  /// In the order in which they were launched: several, for example, if cuBLAS splits a product.
-  /// Empty in older recordings, and if Measurement::unavailable_counters has kKernels.
+  /// In launch order: more than one if, for example, cuBLAS splits a product. Empty in older
+  /// recordings, and if Measurement::unavailable_counters has kKernels.
   std::vector<LaunchShape> kernels = {};
 
   bool operator==(const LaunchCounters&) const = default;
 };
 
-/// Errors against the reference in double precision, over the rows that were checked.
+/// Errors against the reference in double precision, over the rows checked.
 struct Accuracy {
   double max_abs_error = 0.0;
   double rel_fro_error = 0.0;
@@ -126,7 +128,7 @@ struct GradientError {
   bool operator==(const GradientError&) const = default;
 };
 
-/// The same for a backward pass, over the query rows (dQ) and key rows (dK, dV) that were checked.
+/// The same for a backward pass, over the query rows (dQ) and key rows (dK, dV) checked.
 struct GradientAccuracy {
   GradientError dQ, dK, dV;
   Index rows_checked = 0;
@@ -152,7 +154,7 @@ struct Measurement {
   std::optional<Index> spilled_bytes = 0;
   std::string instructions = {};  ///< of the matrix products: "mma.sync"; "" in older recordings
 
-  /// The counter's total, or nothing when it was not read.
+  /// The counter's total, or nothing if it was not read.
   std::optional<double> counter(std::string_view name) const;
 
   bool operator==(const Measurement&) const = default;

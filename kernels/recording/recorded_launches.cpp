@@ -17,7 +17,7 @@ namespace {
 
 using Extent = std::array<Index, 3>;
 
-/// CUDA's largest grid: the product fits Index.
+/// CUDA's largest grid: the product fits in an Index.
 constexpr Extent kMostBlocks = {std::numeric_limits<int>::max(), 65535, 65535};
 constexpr Index kMostResources = std::numeric_limits<int>::max();
 

@@ -48,7 +48,7 @@ json counters_json(const Counters& counters) {
 
 namespace {
 
-/// The smallest average over launches or units that is not 0.
+/// The smallest nonzero average over launches or units.
 constexpr double kLeastAverage = 1e-9;
 
 double counter_from_json(const JsonObject& object, const std::string& name) {
@@ -57,7 +57,7 @@ double counter_from_json(const JsonObject& object, const std::string& name) {
     check_range(object, name, value, kPercentRange);
     return value;
   }
-  // Only sums of bytes and sectors are known to be whole: times and averages may not be
+  // Only sums of bytes and sectors are always whole: times and averages may not be
   const bool is_whole = name.ends_with(".sum") && name.find("_duration") == std::string::npos;
   const bool is_count =
       is_whole ? std::trunc(value) == value : value == 0 || value >= kLeastAverage;

@@ -9,7 +9,8 @@
 
 namespace attnscope {
 
-/// A number, or text for NaN and infinities, which JSON lacks and a broken kernel's errors may be.
+/// A number, or text for NaN and infinities: JSON lacks these, and a broken kernel's errors may be
+/// such values.
 nlohmann::json real_json(double value);
 /// Reads what real_json() wrote.
 double real_number(const JsonObject& object, std::string_view key);

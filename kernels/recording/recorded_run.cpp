@@ -32,13 +32,13 @@ std::uint64_t hash_from_json(const JsonObject& object, std::string_view key) {
   throw JsonFieldError("{}: expected 16 hexadecimal digits, not all 0", object.path_of(key));
 }
 
-/// Whether the field is the path of a tensor. A row has no paths, but the hash of all tensors.
+/// Whether the field is a tensor's path. A row has no paths but the hash of all tensors.
 bool is_file(const RunField& field) {
   RunSpec spec;
   return field.parse("a.npy", spec) && spec.files.any();
 }
 
-/// Members by their place, "problem/seq_len", that identify a run.
+/// The members that identify a run, by path: "problem/seq_len".
 const std::set<std::string>& known_members() {
   static const std::set<std::string> members = [] {
     std::set<std::string> all = {"kernel", "inputs/hash", std::string(kMaskHash)};

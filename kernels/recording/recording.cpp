@@ -24,7 +24,7 @@ bool same_run(const RecordingRow& a, const RecordingRow& b) {
 
 namespace {
 
-/// Nothing when the row can be read again.
+/// Nothing if the row can be read again.
 std::optional<Error> check_row(const RecordingRow& row) {
   const json written = row_to_json(row);
   try {
@@ -98,7 +98,7 @@ std::optional<Error> write_recording(const Recording& recording,
 
 namespace {
 
-/// Nothing when rows of a run with this header belong in the recording.
+/// Nothing if rows of a run with this header belong in the recording.
 std::optional<Error> check_header(const Recording& recording, const Recording& header,
                                   const std::filesystem::path& path) {
   const auto refuse = [&](const char* what, std::string_view theirs, std::string_view ours) {

@@ -40,8 +40,8 @@ std::optional<Error> write_recording(const Recording& recording, const std::file
 /// again if another one has changed it.
 class RecordingWriter {
  public:
-  /// Opens the file, or creates it with `header` (whose rows are ignored). invalid_request when the
-  /// file is of another device, build or protocol; failed when it cannot be written, or another
+  /// Opens the file, or creates it with `header` (whose rows are ignored). invalid_request if the
+  /// file is of another device, build or protocol; failed if it cannot be written, or another
   /// process keeps it locked.
   static Result<RecordingWriter> open(std::filesystem::path path, Recording header);
 

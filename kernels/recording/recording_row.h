@@ -17,7 +17,7 @@ namespace attnscope {
 
 /// One run: what ran, and its measurement or the reason why there is none.
 struct RecordingRow {
-  /// One pass of a kernel, run.asked.kernel. Its tiling is 0 x 0 when none could be chosen.
+  /// One pass of a kernel, run.asked.kernel. Its tiling is 0 x 0 if none could be chosen.
   ResolvedRun run;
   std::optional<Measurement> measurement;
   std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable

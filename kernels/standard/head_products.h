@@ -19,7 +19,7 @@ class CublasHandles;
 /// Each returns an error when cuBLAS reports one.
 class HeadProducts {
  public:
-  /// Gets the stream's handle. unavailable when cuBLAS cannot be loaded. The problem must outlive
+  /// Gets the stream's handle. unavailable if cuBLAS cannot be loaded. The problem must outlive
   /// the object.
   static Result<HeadProducts> open(const AttentionProblem& problem, CublasHandles& handles,
                                    void* stream);

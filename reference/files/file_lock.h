@@ -14,7 +14,7 @@ namespace attnscope {
 /// only to read and write the file. It has no effect where the file system has no locks.
 class FileLock {
  public:
-  /// Takes the lock of the file. failed when the folder cannot be read, or another process keeps
+  /// Takes the lock of the file. failed if the folder cannot be read, or another process keeps
   /// the lock for `longest`.
   static Result<FileLock> take(const std::filesystem::path& file,
                                std::chrono::milliseconds longest = std::chrono::seconds(10));

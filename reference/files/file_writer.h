@@ -35,7 +35,7 @@ class FileWriter {
   /// Leaves the old file, unless finish() succeeded.
   ~FileWriter();
 
-  /// Writes a piece; false when it, or one before it, could not be written.
+  /// Writes a piece; false if it, or one before it, could not be written.
   bool write(std::string_view piece);
   /// Nothing on success; failed, with the reason, when any piece could not be written.
   std::optional<Error> finish();
@@ -56,9 +56,9 @@ class FileWriter {
 /// Replaces the file's contents with the bytes. Fails as FileWriter does.
 std::optional<Error> write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// Nothing when FileWriter::open() would succeed, else the reason. Leaves no trace.
+/// Nothing if FileWriter::open() would succeed, else the reason. Leaves no trace.
 std::error_code check_can_write(const std::filesystem::path& path);
-/// The same reason, in words that continue "cannot be written: "; empty when there is none.
+/// The same reason, in words that continue "cannot be written: "; empty if there is none.
 std::string reason_not_writable(const std::filesystem::path& path);
 
 // A file that grows while it is in use and is complete at every moment.
@@ -75,7 +75,7 @@ class GrowingFile {
  public:
   /// An empty path: nothing is written.
   explicit GrowingFile(std::filesystem::path path) : path_(std::move(path)) {}
-  /// Replaces the contents from `begin` on. `begin` is 0, or at most the size. failed when the file
+  /// Replaces the contents from `begin` on. `begin` is 0, or at most the size. failed if the file
   /// cannot be written; it then has its previous contents.
   std::optional<Error> write(std::size_t begin, std::string_view text);
   /// Syncs the file and removes the other copy.

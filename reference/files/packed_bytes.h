@@ -24,7 +24,7 @@ inline void append_block(std::string& bytes, std::string_view block) {
   bytes += block;
 }
 
-/// Takes what append() wrote off the front of the bytes; nothing when they are too few.
+/// Takes what append() wrote off the front of the bytes; nothing if they are too few.
 template <typename Number>
 std::optional<Number> take(std::string_view& bytes) {
   static_assert(std::is_trivially_copyable_v<Number> && !std::is_pointer_v<Number>);

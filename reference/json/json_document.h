@@ -19,13 +19,13 @@ namespace attnscope {
 /// `source` names the file in the message.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);
 
-/// Nothing when a file of this size can be read again, else failed.
+/// Nothing if a file of this size can be read again, else failed.
 std::optional<Error> check_json_size(const std::filesystem::path& path, std::size_t size_bytes);
 
-/// The document in the file; failed when it cannot be read.
+/// The document in the file; failed if it cannot be read.
 Result<nlohmann::json> read_json_file(const std::filesystem::path& path);
 
-/// Nothing when the document's "schema" is `name`/1 up to `name`/`newest_version`, else
+/// Nothing if the document's "schema" is `name`/1 up to `name`/`newest_version`, else
 /// invalid_request: no schema, another one, or a newer version than this program supports.
 std::optional<Error> check_schema(const nlohmann::json& document, std::string_view name,
                                   int newest_version, std::string_view source);

@@ -84,7 +84,7 @@ json to_json(const RunField& field, const std::string& text) {
   return json::parse(text);
 }
 
-/// The object that contains the field; nothing when the document has none.
+/// The object that contains the field; nothing if the document has none.
 std::optional<JsonObject> find_object(JsonObject object, std::string_view path) {
   while (!path.empty()) {
     const std::string_view name = path.substr(0, path.find('/'));

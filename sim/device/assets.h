@@ -19,7 +19,7 @@ namespace attnscope {
 /// tried, when none exists.
 Result<std::filesystem::path> find_assets_dir();
 
-/// Names of the files NAME.json of assets/FOLDER, sorted; empty when there are none. A name has no
+/// Names of the files NAME.json of assets/FOLDER, sorted; empty if there are none. A name has no
 /// dot: h200.calibration.json is an asset with the extension ".calibration.json".
 std::vector<std::string> list_assets(std::string_view folder, std::string_view extension = ".json");
 

@@ -57,7 +57,7 @@ struct GpuDescription {
     return exp_per_clock_per_sm * static_cast<double>(sm_count) * boost_clock_hz;
   }
 
-  /// Matrix-product rate with operands of this type and fp32 accumulation; nothing when the GPU
+  /// Matrix-product rate with operands of this type and fp32 accumulation; nothing if the GPU
   /// has no unit for it. fp32: CUDA cores.
   std::optional<double> matrix_flops_per_s(DType dtype) const {
     return matrix_flops_per_s_by_dtype[static_cast<std::size_t>(dtype)];
@@ -94,7 +94,7 @@ Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name);
 /// for an unknown name or a malformed file, failed for a file that cannot be read.
 Result<GpuDescription> load_gpu(std::string_view name_or_path);
 
-/// Names of the descriptions in the assets, sorted; empty when the assets were not found.
+/// Names of the descriptions in the assets, sorted; empty if the assets were not found.
 std::vector<std::string> list_gpus();
 
 }  // namespace attnscope

@@ -64,7 +64,7 @@ class NumericExecutor : public Observer {
   void observe(std::span<const TileOp> ops) override;
   void execute(const TileOp& op);
 
-  /// The head's tensor in HBM, NaN where nothing was written; 0 x 0 when it was never touched.
+  /// The head's tensor in HBM, NaN where nothing was written; 0 x 0 if it was never touched.
   const RowMatrix& hbm(Tensor tensor) const { return hbm_[static_cast<std::size_t>(tensor)]; }
   RowMatrix& hbm(Tensor tensor) { return hbm_[static_cast<std::size_t>(tensor)]; }
   const OnChip& on_chip() const { return on_chip_; }

@@ -87,7 +87,7 @@ struct WarpShare {
   KeyRange rows;
   KeyRange cols;
   Index parts = 1;
-  /// Elements that move between the warp and shared memory; 0 when it only holds them.
+  /// Elements that move between the warp and shared memory; 0 if it only holds them.
   Index moved_elems() const;
 };
 

@@ -24,7 +24,7 @@ struct ScheduleOptions {
   ScheduleVariant variant;
   /// standard: also write LSE (the paper's algorithm does not; needed for LSE as an output).
   bool standard_writes_lse = false;
-  /// standard: 0 when a row of S fits on chip, so that the softmax reads S once; else the columns
+  /// standard: 0 if a row of S fits on chip, so that the softmax reads S once; else the columns
   /// of the panels in which it sweeps S twice.
   Index softmax_panel_cols = 0;
   /// The same for the backward pass, which holds a row of P and one of dP.

@@ -140,7 +140,7 @@ bool scales_apart(const ScheduleOptions& options);
 bool masks_apart(const ScheduleOptions& options);
 
 // The score function's steps, as every schedule emits them, and their pseudo-code. Each emits
-// nothing when the problem has no such step.
+// nothing if the problem has no such step.
 
 /// Pseudo-code lines of the steps between the scores and the softmax.
 struct ScoreLines {

@@ -80,7 +80,7 @@ struct AddRecord {
 
 /// The first step that stored each tile of an HBM tensor, and every atomic add to it.
 struct StoreHistory {
-  Index tile_rows = 0;  ///< 0 when the pass never stores the tensor
+  Index tile_rows = 0;  ///< 0 if the pass never stores the tensor
   Index tile_cols = 0;
   std::vector<std::int32_t> first_store;     ///< C order over tiles; -1 if none
   std::vector<std::vector<AddRecord>> adds;  ///< of each tile, by step; empty if nothing is added

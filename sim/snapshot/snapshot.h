@@ -129,7 +129,7 @@ struct SoftmaxRow {
   std::optional<double> O_prev, PV, O;  ///< that element before, its addend, that element after
   std::optional<double> undivided;      ///< O before it was divided by l; empty until then
   /// The largest absolute difference, over the row, between O / l (or O if it is kept normalised)
-  /// and the reference of the keys folded in so far; empty when nothing has been folded in.
+  /// and the reference of the keys folded in so far; empty if nothing has been folded in.
   std::optional<double> error;
 };
 

@@ -11,7 +11,7 @@ namespace attnscope {
 
 namespace {
 
-/// Nothing when the value is valid on the axis.
+/// Nothing if the value is valid on the axis.
 std::optional<Error> check_value(IoAxis axis, double value) {
   if (axis == IoAxis::density) {
     if (value > 0 && value <= 1) return std::nullopt;

@@ -61,7 +61,7 @@ std::optional<double> model_peak_bytes(const AttentionChoice& choice,
                                        const ModelQuestion& question);
 
 /// The largest batch with which the model fits at the question's N, or the largest N = N_kv at its
-/// batch; 0 when not even 1 fits.
+/// batch; 0 if not even 1 fits.
 Index largest_batch(const AttentionChoice& choice, ModelQuestion question);
 Index largest_length(const AttentionChoice& choice, ModelQuestion question);
 

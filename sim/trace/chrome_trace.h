@@ -20,7 +20,7 @@ namespace attnscope {
 // The Chrome trace format (Trace Event Format, which Perfetto and chrome://tracing open), event by
 // event: processes and tracks with names, events with a time. One process per SM.
 
-/// Takes pieces of the file in order; false when one could not be written.
+/// Takes pieces of the file in order; false if one could not be written.
 using TextSink = std::function<bool(std::string_view)>;
 
 /// A JSON string.
@@ -54,7 +54,7 @@ class ChromeEvents {
   void name_process(Index pid, std::string_view name);
   void name_track(Index pid, int tid, std::string_view name);
   void name_sm_track(Index sm, int tid, std::string_view name);
-  /// Writes the file's end. False when any piece could not be written.
+  /// Writes the file's end. False if any piece could not be written.
   bool finish();
 
   Index count() const { return count_; }
@@ -79,7 +79,7 @@ class ChromeTraceWriter : public TimelineSink {
   void add_block(const BlockId& block, const Placement& place, Picoseconds begin,
                  Picoseconds end) override;
   void end_launch(std::string_view name, Picoseconds begin, Picoseconds end) override;
-  /// Writes the counters and the file's end. False when any piece could not be written.
+  /// Writes the counters and the file's end. False if any piece could not be written.
   bool finish();
 
   Index event_count() const { return events_.count(); }
@@ -122,7 +122,7 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
 
 /// Runs the run's pass over every head and streams the trace to `sink`; `progress` (may be empty)
 /// receives the completed fraction. invalid_request as in simulate(), and for more than
-/// kMaxTraceOps operations, before anything is written. failed when the sink could not write.
+/// kMaxTraceOps operations, before anything is written. failed if the sink could not write.
 Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& gpu,
                                  const BlockOrder& order, const TextSink& sink,
                                  const std::function<void(double)>& progress);

@@ -5,11 +5,11 @@
 
 namespace attnscope::kernels {
 
-/// dO, dQ, dK, dV and a workspace besides the forward pass's tensors, contiguous.
+/// dO, dQ, dK, dV and a workspace in addition to the forward pass's tensors, contiguous.
 class BackwardTensors {
  public:
-  /// Allocates the tensors of both passes. The run's tiling is the backward pass's; the forward
-  /// pass takes its default. Errors as in ForwardTensors::allocate().
+  /// Allocates the tensors of both passes. The run's tiling is that of the backward pass; the
+  /// forward pass uses its default. Errors as in ForwardTensors::allocate().
   static Result<BackwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Session& session, const InputSpec& spec);

@@ -70,7 +70,7 @@ Result<ForwardTensors> ForwardTensors::allocate(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   if (auto error = supports(run)) return *error;
 
-  // Before allocating, compare the whole demand with the free memory
+  // Before allocating, compare the total demand with the free memory
   const auto element_bytes = static_cast<std::size_t>(size_bytes(problem.dtype));
   const auto query_bytes = static_cast<std::size_t>(query_elements(problem)) * element_bytes;
   const auto key_bytes = static_cast<std::size_t>(key_elements(problem)) * element_bytes;

@@ -17,21 +17,22 @@ namespace attnscope::kernels {
 /// `count` values of the type from a buffer's element `first` on, as doubles.
 std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first, Index count);
 
-/// The pass on its current workspace, which is prepared here.
+/// The pass on its current workspace, which this function prepares.
 Pass prepared_pass(PassArguments arguments);
 
-/// An error when `needed_bytes` (`workspace_bytes` of them workspace) exceed the free memory, or
-/// nothing.
+/// An error if `needed_bytes` (including `workspace_bytes` of workspace) exceed the free memory,
+/// else nothing.
 std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes);
-/// The same when an allocation failed although enough memory was free. Rethrows every other error.
+/// The same after an allocation has failed although enough memory was free. Rethrows all other
+/// errors.
 Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
                       std::size_t workspace_bytes);
 
 /// Q, K, V, O, LSE and the workspace, contiguous.
 class ForwardTensors {
  public:
-  /// Allocates the tensors of a run. invalid_request when the catalog rejects it; failed when the
-  /// GPU has too little memory, with the bytes that are needed and free.
+  /// Allocates the tensors of a run. invalid_request if the catalog rejects it; failed, with the
+  /// bytes needed and free, if the GPU has too little memory.
   static Result<ForwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Session& session, const InputSpec& spec);

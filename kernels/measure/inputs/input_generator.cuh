@@ -1,4 +1,4 @@
-/// Generates inputs, element by element, bit-identical to those of the host.
+/// Generates inputs element by element, bit-identical to the host's.
 #pragma once
 
 #include "kernels/device/element_types.cuh"

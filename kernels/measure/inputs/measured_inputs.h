@@ -5,8 +5,8 @@
 
 namespace attnscope::kernels {
 
-/// The host's tensors if Q is given, in C order, rounded to the problem's precision when copied;
-/// else tensors generated on the GPU.
+/// If Q is given, the host's tensors, in C order, rounded to the problem's precision when copied;
+/// otherwise tensors generated on the GPU.
 struct MeasuredInputs {
   InputSpec spec;
   const double* Q = nullptr;   ///< [B, H, N, d]

@@ -5,7 +5,7 @@
 
 namespace attnscope::kernels {
 
-/// Reads `count` times 16 bytes of zeros; writes only when their sum is a value that zeros never
+/// Reads `count` times 16 bytes of zeros; writes only if their sum is a value that zeros never
 /// give.
 template <int kThreads>
 __global__ void __launch_bounds__(kThreads)
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kThreads)
   if (sum == 0xffffffffu) *sink = sum;
 }
 
-/// One thread that waits.
+/// Keeps one thread waiting.
 template <uint64_t kDuration_ns>
 __global__ void occupy_stream() {
   const uint64_t begin_ns = device::global_timer_ns();

@@ -1,4 +1,5 @@
-/// Puts the GPU into a known state before a pass: L2 content, and work enqueued ahead of time.
+/// Puts the GPU into a known state before a pass: the contents of L2, and work enqueued ahead of
+/// time.
 #pragma once
 
 #include "kernels/host/compiled_kernels.h"
@@ -16,8 +17,8 @@ class Conditioning {
   /// the sweep's lines are clean and have evicted all others.
   void sweep_cache(const Stream& stream) const;
 
-  /// Occupies the stream for about 50 us, so that the host enqueues the following work before the
-  /// GPU reaches it: the times then exclude launch latency.
+  /// Occupies the stream for about 50 us, so that the host can enqueue the following work before
+  /// the GPU reaches it: the times then exclude launch latency.
   void give_head_start(const Stream& stream) const;
 
  private:

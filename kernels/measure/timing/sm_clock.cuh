@@ -7,7 +7,7 @@
 namespace attnscope::kernels {
 
 /// Blocks of one thread. Each waits for the next step of the GPU's timer, whose steps may be as
-/// long as 1 us, then reads the clock of its SM: the error of a reading is the time of a few
+/// long as 1 us, then reads the clock of its SM: the error of a reading is then the time of a few
 /// instructions, not of a timer step.
 __global__ void read_sm_clocks(SmClockReading* __restrict__ readings) {
   const uint64_t entered_ns = device::global_timer_ns();

@@ -1,5 +1,5 @@
-/// The SM clock during a timed pass. Long runs of tensor cores pull it below the boost clock, so a
-/// time alone does not determine the number of cycles.
+/// The SM clock during a timed pass. Sustained use of the tensor cores pulls it below the boost
+/// clock, so a time alone does not determine the number of cycles.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace attnscope::kernels {
 
-/// Enqueues a kernel of one thread per SM before and after a pass. Both belong outside the events
-/// that time the pass. They write 24 bytes per SM, and must not overlap another launch: they do not
-/// let the next one start early.
+/// Enqueues a kernel of one thread per SM before and after a pass, both outside the events that
+/// time the pass. The kernels write 24 bytes per SM and must not overlap another launch, so they do
+/// not let the next one start early.
 class SmClock {
  public:
   /// `kernels` outlives the object.
@@ -24,7 +24,8 @@ class SmClock {
   /// Call it first after the stop event.
   void read_after_pass(const Stream& stream) const;
 
-  /// Waits for the readings. The mean clock between the last two, in Hz; nothing if no SM has both.
+  /// Waits for the readings. Returns the mean clock between the last two, in Hz; nothing if no SM
+  /// has both.
   std::optional<double> mean_hz() const;
 
  private:

@@ -16,8 +16,8 @@ TimeStatistics statistics_of(std::vector<double> samples_s);
 /// The median, in the samples' unit; `samples` must not be empty.
 double median_of(std::vector<double> samples);
 
-/// The median over the SMs of each one's mean clock in Hz between two readings. SMs with only one
-/// reading, or whose readings do not ascend, are left out; nothing if no SM remains.
+/// The median over the SMs of each SM's mean clock between two readings, in Hz. SMs with only one
+/// reading, or whose readings do not increase, are excluded; nothing if no SM remains.
 std::optional<double> mean_sm_clock_hz(std::span<const SmClockReading> before,
                                        std::span<const SmClockReading> after);
 

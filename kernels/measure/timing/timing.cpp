@@ -21,7 +21,7 @@ Result<TimeStatistics> time_pass(const Stream& stream, const Conditioning& condi
     return std::chrono::duration<double>(Clock::now() - begin).count() > protocol.time_budget_s;
   };
 
-  // Warm up, so that the clocks of the chip settle
+  // Warm up, so that the chip's clocks settle
   for (int i = 0; i < protocol.warm_ups; ++i) {
     if (auto error = pass({})) return *error;
     stream.wait();

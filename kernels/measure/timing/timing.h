@@ -10,7 +10,7 @@
 namespace attnscope::kernels {
 
 /// Warms up, then times the protocol's repeats, each after its conditioning: a sweep of the cache
-/// (cold) or only the previous pass (warm). The statistics have the median of the repeats' SM
+/// (cold) or only the previous pass (warm). The statistics include the median of the repeats' SM
 /// clocks, unless `sm_clock` is null.
 Result<TimeStatistics> time_pass(const Stream& stream, const Conditioning& conditioning,
                                  const Pass& pass, const Protocol& protocol,

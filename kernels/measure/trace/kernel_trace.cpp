@@ -15,7 +15,7 @@ namespace {
 struct SmClock {
   std::uint64_t first_cycles = UINT64_MAX, last_cycles = 0;
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
-  double offset_ns = 0.0;  ///< global time where the SM's clock is 0
+  double offset_ns = 0.0;  ///< global time at which the SM's clock is 0
 };
 
 using SmClocks = std::map<std::int32_t, SmClock>;
@@ -32,7 +32,7 @@ SmClocks spans_of(std::span<const TraceBlock> blocks) {
   return clocks;
 }
 
-/// Cycles per nanosecond, over all SMs; 0 when the timer did not move.
+/// Cycles per nanosecond, over all SMs; 0 if the timer did not advance.
 double cycle_rate(const SmClocks& clocks) {
   double cycles = 0.0;
   double ns = 0.0;
@@ -92,7 +92,7 @@ std::vector<TracedStep> steps_of(const TraceBlock& block, std::span<const TraceE
   return steps;
 }
 
-/// Nothing when a block's records are consistent with one run.
+/// Nothing if a block's records are consistent with one run.
 std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& records,
                                  std::size_t index) {
   const auto refuse = [&](const char* what) {
@@ -115,9 +115,9 @@ std::optional<Error> check_block(const TraceBlock& block, const TraceRecords& re
   return std::nullopt;
 }
 
-/// Merges the states of warps that each have a part of a row's keys: m = max(m_w), beta_w =
-/// exp(m_w - m), l = sum(beta_w l_w). alpha_w is exp(m_w before - m_w), so that the row's alpha is
-/// the largest beta_w alpha_w. NaN where the parts are NaN.
+/// Merges the states of warps that each computed a part of a row's keys: m = max(m_w), beta_w =
+/// exp(m_w - m), l = sum(beta_w l_w). alpha_w is exp(m_w before - m_w), so the row's alpha is the
+/// largest beta_w alpha_w. NaN where the parts are NaN.
 kernels::TraceRow merged(std::span<const kernels::TraceRow> parts) {
   kernels::TraceRow row{-INFINITY, 0.0f, 0.0f};
   for (const kernels::TraceRow& part : parts) {
@@ -149,7 +149,7 @@ std::vector<kernels::TraceRow> merged_states(
   return states;
 }
 
-/// Adds the recorded rows. The kernel's m is the maximum of the scores before the scale.
+/// Adds the recorded rows. The kernel's m is the maximum of the unscaled scores.
 void add_rows(const TraceRecords& records, KernelTrace& trace) {
   const double softmax_scale = 1.0 / std::sqrt(static_cast<double>(trace.run.problem.d));
   const auto heads = static_cast<std::size_t>(trace.run.problem.heads);

@@ -1,6 +1,6 @@
-/// The records of a traced kernel, on one clock: when and on which SM each thread
-/// block ran, step by step, and m, l and alpha of chosen rows. Schema "attnscope.kernel_trace/1".
-/// Plain C++: programs without CUDA read it.
+/// The records of a traced kernel, on a common clock: the time and SM of each thread block, step by
+/// step, and m, l and alpha of chosen rows. Schema "attnscope.kernel_trace/1". Plain C++: programs
+/// without CUDA read it.
 #pragma once
 
 #include <filesystem>
@@ -36,16 +36,16 @@ struct TracedBlock {
 };
 
 /// m, l and alpha of one row after each column tile; NaN if the row has no such tile. m is the
-/// maximum of the scaled scores, as in the model. In split_kv the row starts again with each split:
+/// maximum of the scaled scores, as in the model. In split_kv, the row starts afresh in each split:
 /// the values at column tile j are over the keys of j's split, up to and including tile j.
 struct TracedRow {
   Index batch = 0;
   Index head = 0;
   Index row = 0;
   std::vector<kernels::TraceRow> states;
-  /// If P warps share the keys of a column tile (split_kv), what they recorded: warp w has keys [w
-  /// Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and alpha. `states` then has the merged
-  /// values, merged as the warps' outputs are at the end of a split.
+  /// If P warps share the keys of a column tile (split_kv), the records of each: warp w has keys [w
+  /// Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and alpha. `states` then holds the
+  /// merged values, merged like the warps' outputs at the end of a split.
   std::vector<std::vector<kernels::TraceRow>> parts = {};
 };
 
@@ -56,9 +56,9 @@ struct KernelTrace {
   std::string launch;         ///< the traced launch of the pass
   double time_s = 0.0;        ///< one pass with the traced launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without a trace
-  double sm_clock_mhz = 0.0;  ///< during the launch: cycles by the global timer
-  /// Resolution of the global timer: the smallest difference between its readings. Nothing when
-  /// they are too far apart to tell, as with only a few blocks.
+  double sm_clock_mhz = 0.0;  ///< during the launch: cycles per time of the global timer
+  /// Resolution of the global timer: the smallest difference between its readings. Nothing if
+  /// they are too far apart to tell it, as with only a few blocks.
   std::optional<Index> timer_step_ns;
   std::vector<TracedBlock> blocks;  ///< in order of the grid
   std::vector<TracedRow> rows;
@@ -82,16 +82,16 @@ struct TraceRecords {
 /// Puts the records on one clock and adds them to `trace`, whose problem and device are known. The
 /// cycles of an SM are converted to time with the rate of all SMs relative to the global timer (the
 /// device's highest clock if the run is too short), and each SM's offset on that clock is the mean
-/// over its blocks' readings: exact to a few cycles within an SM, and to a part of the timer's step
-/// between SMs. failed when records contradict each other.
+/// over its blocks' readings: exact to a few cycles within an SM, and to a fraction of the timer's
+/// step between SMs. failed if records contradict each other.
 std::optional<Error> decode_trace(const TraceRecords& records, KernelTrace& trace);
 
-/// The slot of each block among its SM's resident blocks: the lowest number that is free when it
+/// The slot of each block among its SM's resident blocks: the lowest slot that is free when it
 /// begins.
 std::vector<Index> block_slots(const KernelTrace& trace);
 
-/// A trace from its text; `name` names the file in messages. invalid_request with one line and the
-/// position for any other text.
+/// Parses a trace; `name` is the file's name in messages. invalid_request, in one line with the
+/// position, for any other text.
 Result<KernelTrace> parse_kernel_trace(std::string_view text, std::string_view name);
 Result<KernelTrace> read_kernel_trace(const std::filesystem::path& path);
 

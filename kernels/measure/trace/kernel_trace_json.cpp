@@ -19,8 +19,8 @@ using nlohmann::json;
 
 namespace {
 
-/// The step's name in files, unchanged since the first version: the atomic add to dQ is named as an
-/// add in HBM.
+/// The step's name in files, unchanged since the first version, where the atomic add to dQ is
+/// called an add in HBM.
 std::string_view file_name(kernels::TraceStep step) {
   if (step == kernels::TraceStep::add_dQi) return "dQ_i + dS K_j, atomically in HBM";
   return kernels::step_name(step);
@@ -29,7 +29,7 @@ std::string_view file_name(kernels::TraceStep step) {
 constexpr std::string_view kSchema = "attnscope.kernel_trace";
 constexpr int kVersion = 1;
 
-/// Steps as five numbers each: the kind, i, j, whether it was executed, picoseconds.
+/// Each step is five numbers: kind, i, j, whether it was executed, picoseconds.
 constexpr std::size_t kStepNumbers = 5;
 constexpr std::size_t kBlockNumbers = 6;
 constexpr std::size_t kRowFields = 6;  ///< and the parts, if any
@@ -108,7 +108,7 @@ Index index_at(const json& list, std::size_t n, Index end, std::string_view wher
 TracedBlock block_from_json(const json& value, const AttentionProblem& problem,
                             const std::vector<int>& steps, std::string_view where) {
   constexpr Index kEnd = Index{1} << 31;
-  constexpr Index kEndPs = Index{1} << 56;  // twenty hours: sums of two stay within 64 bits
+  constexpr Index kEndPs = Index{1} << 56;  // twenty hours: the sum of two fits in 64 bits
   const json& numbers = value.at(kBlockNumbers);
   TracedBlock block{.sm = index_at(value, 0, kEnd, where),
                     .batch = index_at(value, 1, problem.batch, where),
@@ -168,7 +168,7 @@ TracedRow row_from(const json& value, const AttentionProblem& problem, std::stri
   return row;
 }
 
-/// Maps the file's number of each step to this program's, which may have more steps.
+/// Maps the file's step numbers to those of this program, which may have more steps.
 std::vector<int> step_numbers(const JsonObject& object) {
   std::vector<int> numbers;
   for (const json& name : object.array("steps")) {
@@ -188,7 +188,7 @@ std::vector<int> step_numbers(const JsonObject& object) {
 
 constexpr NumberRange kTimerStepRange{1, 1e9};  // ns
 
-/// Members of a trace besides its run.
+/// The members of a trace other than its run.
 constexpr std::array<std::string_view, 12> kTraceMembers = {
     "schema",       "device",       "build",         "date",  "launch", "time_s",
     "plain_time_s", "sm_clock_mhz", "timer_step_ns", "steps", "blocks", "rows"};

@@ -15,7 +15,7 @@ namespace {
 constexpr Index kStepsOfTile = 24;
 constexpr Index kStepsAround = 16;
 
-/// Thread blocks of a head, and the most steps that one of them takes.
+/// The number of thread blocks per head, and the most steps that one of them executes.
 struct BlockSize {
   Index blocks_per_head;
   Index steps;

@@ -15,8 +15,8 @@ struct HookInfo {
   StepClass kind;
   bool row_tile;
   bool column_tile;
-  Step step;                        ///< the step whose line it is, or a part of it
-  std::optional<Step> flash1 = {};  ///< in flash1, if it is a different line
+  Step step;                        ///< the step of this line, or of a part of it
+  std::optional<Step> flash1 = {};  ///< in flash1, if its line differs
 };
 
 constexpr auto kHooks = std::to_array<HookInfo>({

@@ -19,8 +19,8 @@ StepClass step_class(TraceStep step);
 bool has_row_tile(TraceStep step);
 bool has_column_tile(TraceStep step);
 
-/// Whether the hook represents this step of the pseudo-code, or a part of it: K_j and V_j are
-/// loaded in one step, and each has its own hook.
+/// Whether the hook represents this step of the pseudo-code or a part of it: one step loads K_j and
+/// V_j, each of which has its own hook.
 bool is_part_of(TraceStep hook, Step step);
 
 }  // namespace attnscope::kernels
