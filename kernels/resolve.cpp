@@ -101,8 +101,8 @@ Result<std::map<std::string, std::string>> check_switches(
 
 namespace {
 
-/// Whether the field changes the algorithm's order of tiles in the model, rather than its GPU or
-/// how it is counted.
+/// Whether the field changes the algorithm's order of tiles in the model, as opposed to its GPU or
+/// the way it is counted.
 bool changes_schedule(const RunField& field, const RunSpec& spec) {
   RunSpec plain = spec;
   field.parse(field.print(RunSpec{}), plain);
@@ -123,7 +123,7 @@ std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel
   return std::nullopt;
 }
 
-/// The run in the tiling that it uses on a Hopper GPU when no switch decides.
+/// The run in the tiling that it uses on a Hopper GPU if no switch decides.
 ResolvedRun run_on_hopper(ResolvedRun run) {
   const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
   const auto switches = std::exchange(run.asked.switches, {});
@@ -163,7 +163,7 @@ std::optional<Error> check_program(const ResolvedRun& run) {
   return std::nullopt;
 }
 
-/// The switches without those that only the other pass has.
+/// The switches, except those that only the other pass has.
 std::map<std::string, std::string> switches_of_pass(const RunSpec& spec, PassKind pass) {
   std::map<std::string, std::string> kept = spec.switches;
   const auto kernel = choose_kernel(spec);
@@ -196,7 +196,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
   run.asked.kernel = kernel.value()->name;
   if (spec.pass == PassKind::forward) {
     run.asked.deterministic = false;
-    run.asked.variant.skip_unused_kv = false;  // a row tile loads only what it computes with
+    run.asked.variant.skip_unused_kv = false;  // a row tile loads only the tiles that it uses
   }
   if (auto error = check_choices(run.asked, *kernel.value())) return *error;
   ATTNSCOPE_TRY(run.asked.switches,

@@ -26,19 +26,19 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec);
 /// The switches that the spec's kernel has, in its pass or passes and its precision.
 std::vector<const Knob*> available_knobs(const RunSpec& spec);
 
-/// One pass of the spec's kernel (unset: that of its algorithm), with the requested sides of the
-/// tiles, else the kernel's default on the target, and with its block mask drawn in these tiles.
-/// invalid_request, with the field to change, when the kernel does not support the problem or a
+/// One pass of the spec's kernel (unset: that of its algorithm), with the requested tile sides,
+/// else the kernel's default on the target, and with its block mask drawn in these tiles.
+/// invalid_request, with the field to change, if the kernel does not support the problem or a
 /// choice (splits, variants, both passes at once). Needs no GPU.
 Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target = {});
 
-/// A run for each pass that the spec requests, the forward pass first. When both are requested,
-/// they share the block mask, which is drawn over the backward pass's tiles.
+/// A run for each pass that the spec requests, the forward pass first. If both are requested, they
+/// share the block mask, which is drawn over the backward pass's tiles.
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec,
                                                 const ProgramTarget& target = {});
 
-/// The switches without those at their default, so that equal runs have equal descriptions. An
-/// error of the field "switches" if the kernel's pass does not have a switch or value, or is in
+/// The switches that are not at their defaults, so that equal runs have equal descriptions. An
+/// error in the field "switches" if the kernel's pass does not have a switch or value, or is in
 /// fp32.
 Result<std::map<std::string, std::string>> check_switches(
     const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,

@@ -1,4 +1,4 @@
-/// A resolved run in its kernel: its tiling on a GPU, and which of two programs runs it. Plain C++.
+/// A resolved run's tiling on a GPU, and which of its kernel's two programs runs it. Plain C++.
 #pragma once
 
 #include <optional>
@@ -16,11 +16,11 @@ std::optional<Tiling> asked_tiling(const ResolvedRun& run);
 /// kernel's default on that GPU.
 Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
 
-/// Whether a Hopper GPU runs the pass in the run's tiling with its own instructions, under these
+/// Whether a Hopper GPU runs the pass in the run's tiling with Hopper's instructions, given these
 /// switches.
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
 
-/// Whether the run's launch with the products is the program with Hopper's instructions.
+/// Whether the run's launch with the products uses the program with Hopper's instructions.
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const Knobs& knobs);
 
 }  // namespace attnscope::kernels

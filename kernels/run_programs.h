@@ -1,4 +1,4 @@
-/// The kernels that a run compiles when it is launched. Plain C++: no GPU is needed.
+/// The kernels that are compiled when a run is launched. Plain C++: no GPU is needed.
 #pragma once
 
 #include <optional>
@@ -14,16 +14,17 @@
 namespace attnscope::kernels {
 
 /// The agents of a program: consumers, which are groups of warps that compute, and others that load
-/// into `stages` slots each of K and V, or, backward, of Q and dO.
+/// into `stages` slots each for K and V or, in the backward pass, for Q and dO.
 struct ProgramAgents {
   Index consumers = 0;
   Index stages = 1;
   /// The block computes one row tile after another, and loads the first tiles of the next one in
   /// the meantime.
   bool loads_ahead = false;
-  bool stores_beside_next = false;  ///< Oi is stored from a buffer of its own
+  bool stores_beside_next = false;  ///< Oi is stored from a separate buffer
   bool overlaps_softmax = false;    ///< a tile's softmax overlaps P V of the previous tile
-  bool trims = false;               ///< a consumer leaves out the last tiles hidden from its rows
+  bool trims = false;               ///< a consumer skips the last tiles, which are hidden from its
+                                    ///< rows
 };
 /// The agents of the run's launch with the products; none if every warp loads and computes, or if
 /// the consumers share neither rows nor keys.
@@ -32,11 +33,12 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
 
 /// The rows of the boxes in which a program with Hopper's instructions loads a tile of queries.
 Index query_box_rows(const ResolvedRun& run);
-/// Whether a block of such a program takes the number of each next row tile by an atomic addition.
+/// Whether a block of such a program obtains the number of each next row tile by an atomic
+/// addition.
 bool takes_tile_numbers(const ResolvedRun& run);
 
-/// The programs of a run in its tiling, which kernels::supports() accepts, in the order of their
-/// launches; cuBLAS's are not among them. `traced`: the main launch records into a TraceBuffer.
+/// The programs of a run in its tiling, which kernels::supports() accepts, in launch order, without
+/// cuBLAS's. `traced`: the main launch records into a TraceBuffer.
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced = false);
 

@@ -1,4 +1,4 @@
-/// What a problem does to its scores besides scaling them. Compiled for host and device.
+/// The features of a problem that change its scores, besides scaling. Compiled for host and device.
 #pragma once
 
 namespace attnscope::kernels {
@@ -12,7 +12,7 @@ struct ScoreFeatures {
   bool dropout = false;
 
   constexpr bool any() const { return key_ranges || soft_cap || alibi || dropout; }
-  /// Whether a feature depends on the head or the position, which a block then keeps in shared
+  /// Whether a feature depends on the head or the position: the block then keeps these in shared
   /// memory.
   constexpr bool depend_on_place() const { return key_ranges || alibi || dropout; }
 };

@@ -9,13 +9,13 @@
 namespace attnscope::kernels {
 
 /// Passed by value. The score function's biases and caps are in the unit of the kernel's scores:
-/// for scores before the softmax scale they are divided by that scale.
+/// for unscaled scores, they are divided by the softmax scale.
 struct ScoreParameters {
-  // Which keys a query sees
+  // The keys that a query sees
   int window_left = -1;   ///< keys before the diagonal; -1: all
   int window_right = -1;  ///< keys after the diagonal; -1: all
   bool top_left = false;
-  int sequences = 0;                  ///< packed into one; 0: not packed
+  int sequences = 0;                  ///< sequences packed into one; 0: not packed
   const int* cu_seqlens_q = nullptr;  ///< [sequences + 1], device memory
   const int* cu_seqlens_k = nullptr;
   const int* key_lengths = nullptr;  ///< [B] or null
@@ -27,7 +27,7 @@ struct ScoreParameters {
 
   // Dropout
   bool drops = false;
-  uint32_t dropout_threshold = 0;  ///< words below drop their element
+  uint32_t dropout_threshold = 0;  ///< random words below this drop their element
   float dropout_scale = 1.0f;      ///< 1 / (1 - p)
   uint64_t dropout_seed = 0;
   uint32_t first_batch = 0;
@@ -39,7 +39,7 @@ struct SeenKeys {
   int begin, end, aligned;
 };
 
-/// The sequence that holds a query: the last one that begins at or before it.
+/// The sequence that contains a query: the last one that begins at or before it.
 ATTNSCOPE_HOST_DEVICE inline int packed_sequence_of(const ScoreParameters& scores, int query) {
   int first = 0;
   int past = scores.sequences;

@@ -7,8 +7,8 @@
 
 namespace attnscope::kernels {
 
-/// Pieces of eight keys that a lane draws dropout for at a time: at most eight, and equal parts of
-/// a tile.
+/// The number of pieces of eight keys for which a lane draws dropout at a time: at most eight, and
+/// a divisor of the number of pieces in a tile.
 constexpr Index score_keys_drawn(Index Bc) {
   Index drawn = 8;
   while (Bc / 8 % drawn != 0) --drawn;
@@ -18,11 +18,12 @@ constexpr Index score_keys_drawn(Index Bc) {
 /// Bytes of the keys that a row sees: SeenKeys of score_parameters.cuh.
 inline constexpr Index kSeenKeysBytes = 12;
 
-/// Bytes of the tile's place: its first row or key, its rows or keys, its head and its batch entry.
+/// Bytes of the tile's position: its first row or key, its number of rows or keys, its head and its
+/// batch entry.
 inline constexpr Index kScorePlaceBytes = 16;
 
-/// Bytes for the rows of a tile, in the forward pass (device/score_rows.cuh): the tile's place, the
-/// keys that each row sees, and those that dropout keeps.
+/// Bytes for the rows of a tile, in the forward pass (device/score_rows.cuh): the tile's position,
+/// the keys that each row sees, and those that dropout keeps.
 constexpr Index score_rows_shared_bytes(const ScoreFeatures& features, const Tiling& tiling) {
   const Index drawings = tiling.Bc / 8 / score_keys_drawn(tiling.Bc);
   return (features.depend_on_place() ? kScorePlaceBytes : 0) +
@@ -30,9 +31,9 @@ constexpr Index score_rows_shared_bytes(const ScoreFeatures& features, const Til
          (features.dropout ? tiling.Br * 2 * 4 * drawings : 0);
 }
 
-/// The same for the columns of a tile, in the backward pass (device/score_columns.cuh): its place,
-/// the keys that the rows of `stages` row tiles see, and the dropout bits of each thread, in words
-/// of `drawn_bytes` with four bits for every eight queries of its part.
+/// The same for the columns of a tile, in the backward pass (device/score_columns.cuh): its
+/// position, the keys that the rows of `stages` row tiles see, and the dropout bits of each thread,
+/// in words of `drawn_bytes` with four bits for every eight queries of its part.
 constexpr Index score_columns_shared_bytes(const ScoreFeatures& features, const Tiling& tiling,
                                            int warps, Index stages, Index drawn_bytes) {
   const WarpPart part = warp_part(static_cast<int>(tiling.Bc), static_cast<int>(tiling.Br), warps);

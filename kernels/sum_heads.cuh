@@ -1,5 +1,5 @@
 /// dK and dV of a KV head as sums over its query heads. It follows the launch "sum_heads" of
-/// sim/schedule/gradients.cpp, which ends every backward pass with grouped heads. Bound by memory.
+/// sim/schedule/gradients.cpp, which ends every backward pass with grouped heads. Memory-bound.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"

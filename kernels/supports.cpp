@@ -16,7 +16,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Rejects what split_kv, a kernel for a cache of keys, does not support.
+/// Rejects problems that split_kv, a kernel for KV caches, does not support.
 std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionProblem& problem) {
   if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
   return invalid_field(
@@ -26,8 +26,7 @@ std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionPro
       extras_text(problem), kernel.name);
 }
 
-/// The first field of a score function, of key lengths, of packed sequences or of a block mask that
-/// the problem has.
+/// The problem's first field of a score function, key lengths, packed sequences or a block mask.
 std::string_view field_of_extras(const AttentionProblem& problem, bool scores) {
   if (!scores) return "block_mask";
   if (problem.score.soft_cap) return "softcap";
@@ -70,11 +69,11 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
       field_name("mask"), to_string(problem.mask), kernel.name);
 }
 
-/// Largest number of tiles in a launch's lists, whose numbers have 32 bits.
+/// The largest number of tiles in a launch's lists, which hold 32-bit numbers.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// Checks the size of the lists of tiles in packed sequences, which kernels that choose their own
-/// tiles make in one of these tilings.
+/// Checks the size of the lists of tiles of packed sequences, for kernels that choose their own
+/// tiling from these.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
   if (kernel.forward.shape == nullptr || !problem.is_packed()) return std::nullopt;
@@ -93,7 +92,7 @@ std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const Attentio
       smallest.Br, smallest.Bc, kernel.name, kMostListedTiles);
 }
 
-/// Checks the block mask, which decides the tiling.
+/// Checks the block mask, which determines the tiling.
 std::optional<Error> check_block_mask(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
@@ -211,8 +210,8 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
                          "flash1 and flash2 have a deterministic one",
                          kernel.name);
   }
-  // A fixed order of the dQ additions requires that every column tile up to the last one that
-  // visits a row tile visits it too
+  // A fixed order of the dQ additions requires that a row tile is visited by every column tile up
+  // to the last one that visits it
   if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
   return invalid_field(ErrorCode::not_applicable, "deterministic",
                        "with deterministic dQ, kernel {} takes only plain softmax attention over "

@@ -9,11 +9,11 @@
 
 namespace attnscope::kernels {
 
-/// Nothing if the kernel computes the run, else invalid_request with one line: what is rejected,
-/// why, and what the kernel accepts.
+/// Nothing if the kernel supports the run, else invalid_request with one line: the rejected choice,
+/// the reason, and what the kernel accepts.
 std::optional<Error> supports(const ResolvedRun& run);
 
-/// Asynchronous copies and bf16 products begin with compute capability 8.0.
+/// Asynchronous copies and bf16 products require compute capability 8.0.
 inline constexpr int kLeastComputeMajor = 8;
 /// Nothing if the kernels can run on a GPU of this compute capability, "9.0", else unavailable.
 std::optional<Error> check_compute_capability(std::string_view gpu_name,

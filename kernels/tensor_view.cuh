@@ -1,4 +1,4 @@
-/// Where a tensor is in device memory. Compiled for host and device.
+/// The location of a tensor in device memory. Compiled for host and device.
 #pragma once
 
 #include "reference/tiling.h"

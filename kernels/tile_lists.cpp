@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The tiles with a visible key that the problem's block mask, if it has one, keeps. Batch entries
+/// The tiles with a visible key that the problem's block mask, if any, keeps. All batch entries
 /// share them, whatever their key lengths.
 BlockMask visited_tiles(AttentionProblem problem, const Tiling& tiling) {
   problem.key_lengths.clear();
@@ -41,7 +41,7 @@ BlockMask visited_tiles(AttentionProblem problem, const Tiling& tiling) {
       const Index first = std::max(begin, own.query_begin);
       const Index last = std::min(end, own.query_end) - 1;
       if (first > last) continue;
-      // One range, because both ends of a query's keys rise with the query
+      // One range, because both ends of a query's keys increase with the query
       const KeyRange keys{problem.keys_of(first).begin, problem.keys_of(last).end};
       if (keys.size() == 0) continue;
       const Index past_last = ceil_div(keys.end, tiling.Bc);
@@ -83,7 +83,7 @@ Index most_list_numbers(const ResolvedRun& run) {
     const Index Tr = ceil_div(problem.N, tiles.Br);
     const Index Tc = ceil_div(problem.N_kv, tiles.Bc);
     const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
-    return visits + 2 * std::max(Tr, Tc);  // where each list begins, and the end of each
+    return visits + 2 * std::max(Tr, Tc);  // the beginning of each list, and the end of each
   };
   if (const auto asked = asked_tiling(run)) return numbers(*asked);
   Index most = 0;

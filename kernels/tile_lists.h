@@ -8,19 +8,19 @@
 
 namespace attnscope::kernels {
 
-/// Element t is the index in the array at which tile t's list begins: the tiles that it visits,
-/// ascending, then -1.
+/// Element t is the index in the array at which tile t's list begins: the tiles that it visits, in
+/// ascending order, then -1.
 using TileLists = std::vector<int>;
 
 /// For each row tile: the column tiles that are visible under the mask and packed sequences and, if
-/// there is a block mask, kept by it. The block mask's tiles are those of the tiling. Between two
-/// packed sequences there may be tiles in neither list.
+/// there is a block mask, kept by it. The block mask's tiles are those of the tiling. Tiles between
+/// two packed sequences may be in neither list.
 TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 
-/// Largest size of either array, in the requested tiling or, without one, in any default tiling of
-/// the run's pass.
+/// The largest size of either array, in the requested tiling or, without one, in any default tiling
+/// of the run's pass.
 Index most_list_numbers(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

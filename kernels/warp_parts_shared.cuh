@@ -1,10 +1,10 @@
-/// How the warps of a block share a result of the tensor cores. Compiled for host and device.
+/// The division of a tensor-core result among the warps of a block. Compiled for host and device.
 #pragma once
 
 namespace attnscope::kernels {
 
-/// Warps side by side in a [rows x columns] result that `warps` share: parts are 32 rows high if
-/// that is possible, and whole pieces of 16 x 16.
+/// The number of warps side by side in a [rows x columns] result that `warps` share: parts are 32
+/// rows high if possible, and consist of whole 16 x 16 pieces.
 constexpr int warps_across(int rows, int columns, int warps) {
   const auto at_least_one = [](int count) { return count < 1 ? 1 : count; };
   const int down = at_least_one(warps < rows / 32 ? warps : rows / 32);
@@ -25,7 +25,7 @@ constexpr int warps_with_parts(int rows, int columns, int warps) {
   return warps;
 }
 
-/// Rows and columns of a warp's part.
+/// The rows and columns of a warp's part.
 struct WarpPart {
   int rows, columns;
 };

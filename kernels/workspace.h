@@ -1,4 +1,4 @@
-/// How much workspace a run needs. Plain C++.
+/// The workspace that a run needs. Plain C++.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 /// number of the next row tile in tilings that `flash2` computes with Hopper's own instructions.
 /// Backward: dP of `standard` with a soft cap; D and dQ_accum in fp32 of `flash2`, and the turns of
 /// a deterministic dQ; where query heads share a KV head, each query head's dK and dV. Both: the
-/// lists of tiles of `block_sparse2`. Without requested tiles: enough for any default tiling.
+/// lists of tiles of `block_sparse2`. Without a requested tiling: enough for any default tiling.
 std::size_t workspace_bytes(const ResolvedRun& run);
 
 /// Bytes of a pass's workspace in this tiling; block_sparse2's lists of tiles follow them.

@@ -32,7 +32,7 @@ Index score_bytes(const AttentionProblem& problem) {
   return query_rows(problem) * problem.N_kv * size_bytes(problem.dtype);
 }
 
-/// Bytes of the query heads' own dK, or dV; 0 unless several share a KV head.
+/// Bytes of the query heads' separate dK or dV; 0 unless several share a KV head.
 Index key_gradient_bytes(const AttentionProblem& problem) {
   if (problem.heads_per_kv_head() == 1) return 0;
   return problem.batch * problem.heads * problem.N_kv * problem.d * size_bytes(problem.dtype);

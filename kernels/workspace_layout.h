@@ -1,4 +1,4 @@
-/// Where each kernel's tensors are in its workspace. Internal; plain C++.
+/// The layout of each kernel's tensors in its workspace. Internal; plain C++.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ constexpr std::size_t align_up(std::size_t bytes) {
 }
 
 /// standard: S and P and, with dropout, P after dropout (else P_dropped_offset is P's), [B, H,
-/// N, N_kv] each, in the problem's precision; all exist at once.
+/// N, N_kv] each, in the problem's precision; all in use at the same time.
 struct StandardWorkspace {
   std::size_t S_offset, P_offset, P_dropped_offset, bytes;
 };

@@ -1,5 +1,5 @@
-/// The vocabulary below both the simulator and the kernels: what is computed, in which precision,
-/// under which mask, in which tiles.
+/// The vocabulary shared by the simulator and the kernels: the problem, its precision, its mask and
+/// its tiles.
 ///
 /// Symbols follow the FlashAttention papers (arXiv 2205.14135, 2307.08691):
 ///   N, N_kv   number of queries and of keys        d       head dimension
@@ -26,7 +26,7 @@
 
 namespace attnscope {
 
-/// Which direction of attention is computed: `both` is the forward pass, then the backward pass.
+/// The passes to compute: `both` is the forward pass, then the backward pass.
 enum class PassKind : std::uint8_t { forward, backward, both };
 
 constexpr std::array<std::string_view, 3> enum_names(PassKind) {
@@ -45,7 +45,7 @@ constexpr std::array<std::string_view, 3> enum_names(DType) {
   return {"fp32", "fp16", "bf16"};
 }
 
-/// Which keys a query may attend to: a band around the diagonal.
+/// The keys that a query may attend to: a band around the diagonal.
 ///
 /// Query row q attends to key column k when  -left <= k - (q + offset) <= right,  where offset is
 /// N_kv - N (bottom-right alignment: the last query sees the last key) or 0 (top-left). Causal is
@@ -54,8 +54,8 @@ struct Mask {
   enum class Alignment : std::uint8_t { bottom_right, top_left };
   static constexpr Index kUnlimited = -1;
 
-  Index left = kUnlimited;   ///< keys before the diagonal that are visible
-  Index right = kUnlimited;  ///< keys after the diagonal that are visible
+  Index left = kUnlimited;   ///< visible keys before the diagonal
+  Index right = kUnlimited;  ///< visible keys after the diagonal
   Alignment alignment = Alignment::bottom_right;
 
   static constexpr Mask none() { return {}; }
@@ -104,18 +104,18 @@ struct AttentionProblem {
   Mask mask;
   ScoreFunction score;
 
-  /// Key padding: valid keys of each batch entry, [B], each at most N_kv; empty: all of them. Keys
-  /// beyond these are hidden from every query; the diagonal still depends on N and N_kv.
+  /// Key padding: valid keys of each batch entry, [B], each at most N_kv; empty: all of them. Later
+  /// keys are hidden from every query; the diagonal still depends on N and N_kv.
   std::vector<Index> key_lengths;
   /// Packed sequences, as in flash-attention's varlen interface: sequence s has the queries
   /// [cu_seqlens_q[s], cu_seqlens_q[s + 1]) and the keys [cu_seqlens_k[s], cu_seqlens_k[s + 1]). A
-  /// query sees the keys of its own sequence only, under the mask aligned to that sequence. Both
-  /// begin with 0 and end with N and N_kv; batch is 1. Empty: one sequence.
+  /// query sees only the keys of its own sequence, under the mask aligned to that sequence. The
+  /// lists begin with 0 and end with N and N_kv; batch is 1. Empty: one sequence.
   std::vector<Index> cu_seqlens_q;
   std::vector<Index> cu_seqlens_k;
 
-  /// Tiles of S that block-sparse attention computes, within what the mask shows, the same for
-  /// every head; null: all.
+  /// The tiles of S that block-sparse attention computes, where the mask leaves keys visible; the
+  /// same for every head. Null: all.
   SharedBlockMask block_mask = nullptr;
 
   /// tau of the papers: 1 / sqrt(d).
@@ -139,14 +139,14 @@ struct AttentionProblem {
   }
   /// The key that query row q is aligned with inside its sequence.
   Index aligned_key(Index query, Mask::Alignment alignment) const;
-  /// Keys that query row q of batch entry b attends to, ignoring the block mask, clipped to those
-  /// of its sequence. Only key lengths make batch entries differ.
+  /// The keys that query row q of batch entry b attends to, ignoring the block mask, clipped to
+  /// those of its sequence. Batch entries differ only in key lengths.
   KeyRange keys_of(Index query, Index b = 0) const;
   /// Whether the query attends to the key; includes the block mask.
   bool attends(Index query, Index key, Index b = 0) const;
-  /// What ALiBi adds to the score of query head h: -slope |k - (q + N_kv - N)|. Needs slopes.
+  /// ALiBi's bias on a score of query head h: -slope |k - (q + N_kv - N)|. Requires slopes.
   double alibi_bias(Index h, Index query, Index key) const;
-  /// The factor Z of dropout for one element of P: 0, or 1 / (1 - p). Needs dropout.
+  /// The factor Z of dropout for one element of P: 0, or 1 / (1 - p). Requires dropout.
   double dropout_factor(Index b, Index h, Index query, Index key) const;
 
   bool operator==(const AttentionProblem&) const = default;
@@ -157,22 +157,22 @@ struct AttentionProblem {
 inline constexpr Index kMaxSequenceLength = Index{1} << 27;
 inline constexpr Index kMaxHeadDim = 4096;
 inline constexpr Index kMaxHeads = Index{1} << 20;
-/// Bound on B H N N_kv d: bytes and operations of any pass, at most 32 times as many, fit in 63
-/// bits.
+/// Upper limit on B H N N_kv d: the bytes and operations of any pass, at most 32 times as many, fit
+/// in 63 bits.
 inline constexpr double kMaxMultiplyAdds = 0x1p57;
 
 /// Nothing if the problem can be computed, else an error about the first invalid field.
 std::optional<Error> validate(const AttentionProblem& problem);
 
-/// The properties of a problem besides sizes, precision and mask, as text: "", or for example
-/// "softcap 30, key lengths 5,7" or "alibi, 3 packed sequences".
+/// The properties of a problem other than its sizes, precision and mask, as text: "", or for
+/// example "softcap 30, key lengths 5,7" or "alibi, 3 packed sequences".
 std::string extras_text(const AttentionProblem& problem);
 
 std::optional<Error> validate(const Tiling& tiling);
 
 /// The precision in which flash1 and block_sparse keep O (backward: dQ) in HBM between passes over
-/// j: the problem's (AttnScope's choice), which moves the bytes that the paper counts and rounds in
-/// every pass; or fp32, as in the implementation of 2022, which moves more bytes and rounds once.
+/// j: the problem's (AttnScope's choice), which moves the bytes counted in the paper and rounds in
+/// every pass; or fp32, as in the 2022 implementation, which moves more bytes and rounds once.
 enum class Carry : std::uint8_t { problem, fp32 };
 
 constexpr std::array<std::string_view, 2> enum_names(Carry) {
@@ -186,21 +186,22 @@ constexpr Index softmax_rows_per_block(Index N_kv) {
 
 // The sequences of a problem: key lengths and packing.
 
-/// Batch entries with the same key length: their heads move the same bytes, so one of them is
-/// counted for all.
+/// Batch entries with the same key length: their heads move the same bytes, so counting one entry
+/// suffices.
 struct KeyLengthGroup {
   Index first = 0;      ///< one of the entries
   Index count = 0;      ///< size of the group
   Index key_count = 0;  ///< valid keys of each
 };
 
-/// The groups of the batch entries, each entry in one; the shortest keys come first.
+/// The groups of the batch entries, each entry in one; the shortest key lengths come first.
 std::vector<KeyLengthGroup> group_batch_by_key_length(const AttentionProblem& problem);
 
 /// Reduces the problem to one batch entry, with the group's key length if it has key lengths.
 void leave_one_entry(AttentionProblem& problem, const KeyLengthGroup& group);
 
-/// Nothing, or one line: what, why, what would be accepted. The sizes of the problem must be valid.
+/// Nothing, or an error in one line: the field, the reason and the accepted values. The sizes of
+/// the problem must be valid.
 std::optional<Error> validate_key_lengths(const AttentionProblem& problem);
 std::optional<Error> validate_packing(const AttentionProblem& problem);
 

@@ -1,5 +1,5 @@
-/// Which tiles of S block-sparse attention computes: the 0/1 mask M over the Tr x Tc tile grid of
-/// FlashAttention (arXiv 2205.14135, section 3.3 and Algorithm 5). Memory use is proportional to
+/// The tiles of S that block-sparse attention computes: the 0/1 mask M over the Tr x Tc tile grid
+/// of FlashAttention (arXiv 2205.14135, section 3.3 and Algorithm 5). Memory use is proportional to
 /// the number of ones.
 #pragma once
 
@@ -17,9 +17,9 @@ namespace attnscope {
 
 class BlockMask {
  public:
-  /// Row i of M as the ascending column tiles j with M_ij = 1, row after row: row i is
-  /// columns[row_offsets[i]] up to columns[row_offsets[i + 1]]. `tiling` is the size of the tiles;
-  /// `text` is the spelling that the mask was made from.
+  /// Row by row, the column tiles j with M_ij = 1, ascending: row i is columns[row_offsets[i]] up
+  /// to columns[row_offsets[i + 1]]. `tiling` is the size of the tiles; `text` is the pattern's
+  /// spelling.
   BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offsets,
             std::vector<std::int32_t> columns, std::string text);
 
@@ -66,7 +66,7 @@ class BlockMask {
   std::string text_;
 };
 
-/// A block mask that several problems may share. Two are equal when they keep the same tiles.
+/// A block mask that several problems may share. Two masks are equal if they keep the same tiles.
 class SharedBlockMask : public std::shared_ptr<const BlockMask> {
  public:
   using std::shared_ptr<const BlockMask>::shared_ptr;

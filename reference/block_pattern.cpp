@@ -96,7 +96,7 @@ Result<BlockPattern> parse_block_pattern(std::string_view text) {
 
 namespace {
 
-/// The grid that a mask is drawn on.
+/// The grid of tiles on which a mask is drawn.
 struct MaskGrid {
   Index Tr, Tc;
   /// The index of row tile i on the longer axis.
@@ -187,7 +187,7 @@ void draw_random(const BlockPattern& pattern, const MaskGrid& grid, Index i, Row
   }
 }
 
-/// Ones of each row of a uniform mask.
+/// The number of ones in each row of a uniform mask.
 Index uniform_ones(const BlockPattern& pattern, const MaskGrid& grid) {
   const double wanted = pattern.density * static_cast<double>(grid.Tc);
   return std::max<Index>(1, static_cast<Index>(std::llround(wanted)));
@@ -198,12 +198,12 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
   const Index ones = uniform_ones(pattern, grid);
   if (ones == grid.Tc) return append_columns(0, grid.Tc, columns);
   RowWords words(pattern.seed, i);
-  std::vector<char> taken(static_cast<std::size_t>(grid.Tc), 0);  // chars are faster than bits
+  std::vector<char> taken(static_cast<std::size_t>(grid.Tc), 0);  // char is faster than bool
   for (Index last = grid.Tc - ones; last < grid.Tc; ++last) {
     const auto drawn = static_cast<std::size_t>(words.below(last + 1));
     taken[taken[drawn] != 0 ? static_cast<std::size_t>(last) : drawn] = 1;
   }
-  // No branch, which the CPU could not predict: each column is stored, and kept if it was taken
+  // Avoid a branch, which would be unpredictable: store each column, but advance only if it is kept
   std::size_t kept = columns.size();
   columns.resize(kept + static_cast<std::size_t>(ones) + 1);
   for (Index j = 0; j < grid.Tc; ++j) {
@@ -213,7 +213,7 @@ void draw_uniform(const BlockPattern& pattern, const MaskGrid& grid, Index i, Ro
   columns.resize(kept);
 }
 
-/// The mask's file, positioned at its first value.
+/// The mask's file, positioned at the first value.
 Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& grid) {
   ATTNSCOPE_TRY(auto file, NpyReader::open(pattern.path, NpyTypes::any_number));
   if (file.shape() != std::vector<Index>{grid.Tr, grid.Tc}) {
@@ -225,7 +225,7 @@ Result<NpyReader> open_mask_file(const BlockPattern& pattern, const MaskGrid& gr
   return file;
 }
 
-/// Appends row i, the next one of the file; `values` is room for its values.
+/// Appends row i, the next one in the file; `values` is a buffer for its values.
 std::optional<Error> read_row(const BlockPattern& pattern, NpyReader& file, Index i,
                               std::vector<double>& values, RowColumns& columns) {
   if (auto error = file.read(values)) return error;
@@ -263,14 +263,15 @@ std::optional<Index> known_ones(const BlockPattern& pattern, const MaskGrid& gri
   return ones;
 }
 
-/// The fewest steps that a row or a column counts as, because it takes a place in the lists: the
-/// limit also bounds memory.
+/// The fewest steps that a row or a column counts as: each has an entry in the lists, so the limit
+/// bounds memory as well.
 constexpr Index kStepsOfPlace = 8;
 
 Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
   constexpr Index kLocalGlobal = 16;
   if (pattern.visits_every_tile()) {
-    const bool is_uniform = pattern.kind == BlockPattern::Kind::uniform;  // drawn, then looked for
+    const bool is_uniform = pattern.kind == BlockPattern::Kind::uniform;  // drawn, then searched
+                                                                          // for
     return std::max(kStepsOfPlace, is_uniform ? 2 * grid.Tc : grid.Tc);
   }
   if (pattern.kind == BlockPattern::Kind::local_global) return kLocalGlobal;
@@ -278,7 +279,7 @@ Index steps_of_row(const BlockPattern& pattern, const MaskGrid& grid) {
   return static_cast<Index>(std::bit_width(longer));
 }
 
-/// The largest mask within `limits`, as text, for the error of one that takes more steps.
+/// The largest mask within `limits`, as text, for the error about one that takes more steps.
 std::string most_tiles(const BlockPattern& pattern, const MaskGrid& grid,
                        const MaskLimits& limits) {
   const Index columns = limits.steps / kStepsOfPlace;

@@ -1,4 +1,4 @@
-/// The patterns that a block mask is drawn from, in the command line's spelling.
+/// The patterns from which block masks are drawn, in the command line's spelling.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ struct BlockPattern {
   double density = 1.0;
   std::uint64_t seed = 0;
   std::string path;
-  /// Whether drawing takes time for every tile, including zeros: tiles are drawn or read one by
-  /// one.
+  /// Whether drawing takes time for every tile, including zeros, because tiles are drawn or read
+  /// one by one.
   bool visits_every_tile() const { return kind != Kind::butterfly && kind != Kind::local_global; }
   bool operator==(const BlockPattern&) const = default;
 };
@@ -39,17 +39,18 @@ inline bool names_mask_file(std::string_view text) {
   return text.ends_with(".npy");
 }
 /// The inverse of to_string(). invalid_request for any other text: W, G and SEED are whole numbers
-/// of at least 0, DENSITY lies in (0, 1].
+/// of at least 0, DENSITY is in (0, 1].
 Result<BlockPattern> parse_block_pattern(std::string_view text);
 
 /// Limits of a mask.
 struct MaskLimits {
-  Index ones = 100'000'000;      ///< kept tiles, listed by row and by column: 800 MB
+  Index ones = 100'000'000;      ///< tiles kept, listed by row and by column: 800 MB
   Index steps = Index{1} << 28;  ///< drawing_steps()
 };
 
-/// The cost of a mask besides its ones, in visited tiles: Tr Tc if every tile is visited once, else
-/// Tr times the steps of a row; at least the cost of the lists of its rows and of its columns.
+/// The cost of drawing a mask, apart from its ones, in visited tiles: Tr Tc if every tile is
+/// visited once, else Tr times the steps of a row; at least the cost of the lists of its rows and
+/// of its columns.
 Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 
 /// Draws the mask for N queries and N_kv keys in these tiles. If Tr and Tc differ, butterfly and

@@ -1,4 +1,4 @@
-/// Checks for programming errors: on in release builds, outside hot loops.
+/// Checks for programming errors, outside hot loops; active in release builds, too.
 #pragma once
 
 #include <fmt/core.h>

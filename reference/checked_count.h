@@ -1,4 +1,4 @@
-/// Sums and products of counts that end with an error, not with a wrong number, if the result does
+/// Sums and products of counts that report an error, rather than a wrong number, if the result does
 /// not fit in 63 bits.
 #pragma once
 

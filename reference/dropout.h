@@ -1,6 +1,6 @@
 /// The bits of dropout, for plain C++ and for CUDA device code. Whether an element of P is dropped
 /// depends only on (seed, b, h, query, key), never on the tiling, the thread or the pass, so the
-/// backward pass draws the forward pass's bits again.
+/// backward pass draws the same bits as the forward pass.
 #pragma once
 
 #include "reference/fixed_width.h"
@@ -25,7 +25,7 @@ ATTNSCOPE_HOST_DEVICE constexpr uint32_t dropout_word(uint64_t seed, uint32_t b,
   return dropout_words(seed, b, h, query, key / 4).word[key % 4];
 }
 
-/// An element is dropped when its word lies below this. `probability` lies in [0, 1).
+/// An element is dropped if its word is below this. `probability` is in [0, 1).
 ATTNSCOPE_HOST_DEVICE constexpr uint32_t dropout_threshold(double probability) {
   return static_cast<uint32_t>(probability * 4294967296.0);
 }

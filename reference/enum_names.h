@@ -1,4 +1,4 @@
-/// Enums whose values have names: on the command line, in files and in tables.
+/// Enums whose values have names, on the command line, in files and in tables.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::string_view to_string(Enum value) {
   return kNames[static_cast<std::size_t>(value)];
 }
 
-/// The value of this name; nothing if there is none.
+/// The value with this name; nothing if there is none.
 template <NamedEnum Enum>
 std::optional<Enum> parse_name(std::string_view name) {
   static constexpr auto kNames = enum_names(Enum{});

@@ -1,4 +1,4 @@
-/// How a field's member is printed and parsed, by its type. Internal to run_fields.cpp.
+/// Printing and parsing of a field's member, by its type. Internal to run_fields.cpp.
 #pragma once
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct IsOptional : std::false_type {};
 template <typename Value>
 struct IsOptional<std::optional<Value>> : std::true_type {};
 
-/// The value as text; "" for a value that is unset, a flag that is off or an empty list.
+/// The value as text; "" for an unset value, a flag that is off or an empty list.
 template <typename Value>
 std::string text_of(const Value& value) {
   if constexpr (IsOptional<Value>::value) {
@@ -40,7 +40,7 @@ std::string text_of(const Value& value) {
   }
 }
 
-/// The inverse of text_of() for types without their own parser; false: not understood.
+/// The inverse of text_of() for types without their own parser; false if not understood.
 template <typename Value>
 bool read(std::string_view text, Value& value) {
   if constexpr (IsOptional<Value>::value) {
@@ -102,12 +102,12 @@ bool parse_with(std::string_view text, RunSpec& spec) {
 template <auto parser, auto... path>
 inline constexpr FieldAccess at_parsed = {print<path...>, parse_with<parser, path...>};
 
-// Members whose text does not correspond to a single type
+// Members whose text is not that of a single type
 
 inline bool parse_pattern(std::string_view text, RunSpec& spec) {
   const auto pattern = parse_block_pattern(text);
   if (!pattern && !text.empty()) return false;
-  spec.problem.block_mask = nullptr;  // it was drawn from the previous pattern
+  spec.problem.block_mask = nullptr;  // the old mask was drawn from the previous pattern
   spec.block_mask = pattern ? std::optional(pattern.value()) : std::nullopt;
   return true;
 }

@@ -72,7 +72,7 @@ std::optional<Error> set_field(const RunField& field, std::string_view text, Run
   if (text.empty() && is_needed) return not_understood(field, text);
   if (!field.parse(text, spec)) return not_understood(field, text);
 
-  // Fields that were equal stay equal
+  // Fields that were equal remain equal
   AttentionProblem& problem = spec.problem;
   if (field.key == "seq_len" && before.N == before.N_kv) problem.N_kv = problem.N;
   if (field.key != "heads") return std::nullopt;
@@ -186,7 +186,7 @@ void scale_boundaries(const std::vector<Index>& before, Index old_size, std::vec
 void scale_sequences(const AttentionProblem& before, AttentionProblem& after) {
   const bool were_packed = !before.cu_seqlens_q.empty() && !before.cu_seqlens_k.empty();
   const bool one_is_left = after.cu_seqlens_q.empty() != after.cu_seqlens_k.empty();
-  if (were_packed && one_is_left) {  // without packing on one axis, the other has none
+  if (were_packed && one_is_left) {  // without packing on one axis, the other axis has none either
     after.cu_seqlens_q.clear();
     after.cu_seqlens_k.clear();
   }
@@ -216,7 +216,7 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
   }
   if (is_new && algorithm->takes_block_mask && !after.block_mask) after.block_mask = BlockPattern{};
   for (const RunField& field : run_fields()) {
-    // A pass that the algorithm lacks is rejected, not replaced
+    // A pass that the algorithm does not have is rejected, not replaced
     if (field.scope.has(*algorithm) || field.key == "pass") continue;
     field.parse(field.print(RunSpec{}), after);
   }
@@ -225,7 +225,7 @@ RunSpec with_consequences(const RunSpec& before, RunSpec after) {
 
 namespace {
 
-/// Whether the shape can be [B, H, N, d] of a problem.
+/// Whether the shape is a possible [B, H, N, d] of a problem.
 bool is_problem(const std::vector<Index>& shape) {
   constexpr Index kMost[] = {kMaxHeads, kMaxHeads, kMaxSequenceLength, kMaxHeadDim};
   return std::ranges::equal(shape, kMost,
@@ -309,7 +309,7 @@ std::string words(std::string_view text, Reader reader) {
 
 namespace {
 
-/// The text as one word for a shell, quoted if necessary.
+/// The text as a single shell word, quoted if necessary.
 std::string shell_word(std::string_view text) {
   constexpr std::string_view kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:/,=+-";
@@ -330,7 +330,7 @@ std::string shell_word(std::string_view text) {
 
 std::string options_text(const RunSpec& spec, FieldTarget target) {
   std::string text;
-  RunSpec given;  // set by the options so far: some fields follow others
+  RunSpec given;  // the state set by the options so far: some fields follow others
   for (const RunField& field : run_fields()) {
     const bool is_option =
         !field.option.empty() && (field.target == FieldTarget::both || field.target == target);

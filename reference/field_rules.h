@@ -11,7 +11,7 @@ namespace attnscope {
 
 /// The field with this key; null if there is none.
 const RunField* find_field(std::string_view key);
-/// The field with this key; a programming error when there is none.
+/// The field with this key. It is a programming error if there is none.
 const RunField& run_field(std::string_view key);
 
 /// The values that the field accepts: "a whole number from 1 to 4096".
@@ -19,9 +19,9 @@ std::string accepted_text(const RunField& field);
 /// Whether the field has its default value.
 bool is_default(const RunField& field, const RunSpec& spec);
 
-/// Sets the field from the text, and updates the fields that follow it (N_kv follows N and KV heads
-/// follow heads where both were equal; the standard ALiBi slopes follow the number of heads).
-/// not_understood names the field, the text and what is accepted.
+/// Sets the field from the text, and updates the fields that follow it (N_kv follows N, and KV
+/// heads follow heads, if they were equal before; the standard ALiBi slopes follow the number of
+/// heads). not_understood names the field, the text and what is accepted.
 std::optional<Error> set_field(const RunField& field, std::string_view text, RunSpec& spec);
 
 /// The error of a field whose text cannot be understood.
@@ -32,13 +32,13 @@ std::optional<Error> check_range(const RunField& field, const RunSpec& spec);
 /// not_applicable.
 std::optional<Error> check_applies(const RunSpec& spec);
 
-/// `after` with the consequences of the change: fields that do not apply to the new algorithm
-/// return to their defaults; another algorithm or pass loses the break; an algorithm that takes a
-/// block mask gets one; key lengths and packed sequences keep their proportions when their axis
-/// changes; without dropout its seed is reset; a change to the forward pass clears the file of dO.
+/// `after` with the consequences of the change: fields that do not apply to the new algorithm are
+/// reset; a change of algorithm or pass removes the break; an algorithm that requires a block mask
+/// gets one; key lengths and packed sequences keep their proportions when their axis changes;
+/// without dropout, its seed is reset; a change to the forward pass clears the file of dO.
 RunSpec with_consequences(const RunSpec& before, RunSpec after);
 
-/// Sets the sizes that follow from the input files and the packed sequences. Files that cannot be
+/// Sets the sizes that the input files and the packed sequences determine. Files that cannot be
 /// read are ignored here; loading them reports the error.
 void take_sizes_of_files(RunSpec& spec);
 

@@ -1,4 +1,4 @@
-/// Integers of a fixed width, by the same names on the host and in device code, where NVRTC has no
+/// Fixed-width integers with the same names on the host and in device code, where NVRTC has no
 /// standard library.
 #pragma once
 

@@ -1,4 +1,4 @@
-/// The FNV-1a hash of 64 bits (Fowler, Noll, Vo), which identifies contents.
+/// The 64-bit FNV-1a hash (Fowler, Noll, Vo), which identifies contents.
 #pragma once
 
 #include <fmt/core.h>
@@ -30,7 +30,7 @@ class Fnv1a {
   std::uint64_t hash_ = 0xcbf29ce484222325;
 };
 
-/// A hash in files: 16 hexadecimal digits.
+/// A hash as written in files: 16 hexadecimal digits.
 inline std::string hash_text(std::uint64_t hash) {
   return fmt::format("{:016x}", hash);
 }

@@ -1,5 +1,5 @@
-/// A [batch, heads, rows, cols] tensor in C order, in double precision: what the reference, the
-/// simulator's inputs and outputs, and the checks of kernels exchange.
+/// A [batch, heads, rows, cols] tensor in C order, in double precision: exchanged by the reference,
+/// the simulator's inputs and outputs, and the checks of kernels.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct HeadTensor {
   std::vector<double> data;  ///< batch * heads * rows * cols values, C order
 
   HeadTensor() = default;
-  /// Every value is `fill`.
+  /// All values are `fill`.
   HeadTensor(Index batch_count, Index head_count, Index row_count, Index col_count,
              double fill = 0.0)
       : batch(batch_count),

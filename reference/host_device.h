@@ -1,4 +1,4 @@
-/// Marks functions that plain C++ and CUDA device code share.
+/// Marks functions shared by plain C++ and CUDA device code.
 #pragma once
 
 #ifdef __CUDACC__

@@ -124,7 +124,7 @@ const Result<SharedBlockMask>& RecordedMasks::drawn(const RunSpec& spec, const T
     mask = SharedBlockMask(std::move(made).value());
     return mask;
   }
-  // Work that was done before the rejection counts as well
+  // Work done before the rejection counts, too
   const bool is_too_large = made.error().code == ErrorCode::too_many;
   std::error_code ignored;
   const bool has_begun = steps <= tiles_left_ && (pattern.kind != BlockPattern::Kind::file ||
@@ -169,7 +169,7 @@ ResolvedRun kernel_run_from_json(const JsonObject& object) {
     const JsonObject inputs = object.object("inputs");
     run.files_hash = inputs.has("hash") ? hash_from_json(inputs, "hash") : kUnknownFiles;
   }
-  // The table of fields has no kind "files"
+  // "files" is not a kind of field in the table
   run.asked = run_from_json(object, defaults, is_own ? "inputs" : "");
   run.problem = run.asked.problem;
   run.tiling = object.has("tiling") ? tiling_from_json(object.object("tiling")) : Tiling{0, 0};

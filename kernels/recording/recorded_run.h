@@ -16,27 +16,28 @@ namespace attnscope {
 /// Member of a row: the hash of a block mask from a file.
 inline constexpr std::string_view kMaskHash = "block_mask_hash";
 
-/// The identity of a kernel's run except ResolvedRun::files_hash: the fields of kernels, with the
-/// tiling that ran and the block mask's tiles, whatever was requested.
+/// The identity of a kernel's run except ResolvedRun::files_hash: the fields that apply to kernels,
+/// with the tiling actually used and the block mask's tiles, whatever was requested.
 RunSpec identity_of(const ResolvedRun& run);
 /// The identity and the files' hash as members of a row: "problem", "algorithm", "kernel", "pass",
-/// "tiling", "carry", "inputs" and, where the run has them, "deterministic", "block_mask" and, if
-/// that is from a file, the hash of its tiles.
+/// "tiling", "carry", "inputs" and, if the run has them, "deterministic", "block_mask" and, for a
+/// mask from a file, the hash of its tiles.
 nlohmann::json run_to_json(const ResolvedRun& run);
 
-/// The block masks of a file's runs. Equal masks are drawn once. The different ones may have at
-/// most kMostTiles together; each counts as its ones or its drawing_steps(), whichever is larger.
+/// The block masks of a file's runs. Equal masks are drawn once. Different masks may have at most
+/// kMostTiles in total; each counts as its number of ones or its drawing_steps(), whichever is
+/// larger.
 class RecordedMasks {
  public:
   static constexpr Index kMostTiles = Index{1} << 26;
 
-  /// The mask of the run in the row, over the tiles that ran. An error's words continue "recorded
-  /// with": the mask cannot be drawn, or is not the one that ran. Throws JsonFieldError for a row
+  /// The mask of the row's run, over the tiles that were used. An error's words continue "recorded
+  /// with": the mask cannot be drawn, or differs from the one used. Throws JsonFieldError for a row
   /// that is not a recording's.
   Result<SharedBlockMask> mask_of(const RunSpec& spec, const JsonObject& row);
 
  private:
-  /// The mask, drawn at its first use, or the reason why there is none.
+  /// The mask, drawn on first use, or the reason why there is none.
   const Result<SharedBlockMask>& drawn(const RunSpec& spec, const Tiling& tiling);
 
   /// The masks drawn so far, by pattern, sequence lengths and tiling.
@@ -47,7 +48,7 @@ class RecordedMasks {
 /// The run in a row or a trace, without its block mask. Throws JsonFieldError.
 ResolvedRun kernel_run_from_json(const JsonObject& object);
 /// The part of the object's run that this version cannot identify, for RecordingRow::unidentified.
-/// `others` are members that do not describe what ran.
+/// `others` are members that do not describe the run.
 std::string unidentified_part(const nlohmann::json& object,
                               std::span<const std::string_view> others);
 

@@ -24,7 +24,7 @@ bool same_run(const RecordingRow& a, const RecordingRow& b) {
 
 namespace {
 
-/// Nothing if the row can be read again.
+/// Nothing if the row can be read back.
 std::optional<Error> check_row(const RecordingRow& row) {
   const json written = row_to_json(row);
   try {
@@ -75,7 +75,7 @@ Result<Recording> read_recording(const std::filesystem::path& path) {
 }
 
 std::string recording_text(const Recording& recording) {
-  // The header's object stays open; the rows go into it, one per line
+  // Leave the header's object open: the rows go into it, one per line
   std::string text = json_dump(header_to_json(recording), 2);
   text.resize(text.rfind('}'));
   text.resize(text.find_last_not_of(" \n") + 1);
@@ -171,7 +171,8 @@ std::optional<Error> RecordingWriter::add(RecordingRow row, const FileLock& /*lo
                                  [&](const auto& other) { return same_run(other, row); });
   if (same == recording_.rows.end()) {
     recording_.rows.push_back(std::move(row));
-  } else if (row.measurement || !same->measurement) {  // a failed repeat erases no measurement
+  } else if (row.measurement || !same->measurement) {  // a failed repeat does not erase a
+                                                       // measurement
     *same = std::move(row);
   }
   return write();

@@ -15,19 +15,19 @@
 
 namespace attnscope {
 
-/// Whether two rows are of the same run, whatever their results. A row whose run or tensors are not
-/// identified equals no other row.
+/// Whether two rows are of the same run, whatever their results. A row whose run or tensors cannot
+/// be identified equals no other row.
 bool same_run(const RecordingRow& a, const RecordingRow& b);
 
-/// The row, or a failed one in its place if it could not be read again, for example with a time of
-/// 0 s.
+/// The row, or a failed one in its place if it could not be read back, for example because its time
+/// is 0 s.
 RecordingRow readable(RecordingRow row);
 
-/// The current time in the format of Recording::date.
+/// The current time, in the format of Recording::date.
 std::string utc_date();
 
-/// A recording from its text; `name` names the file in messages. invalid_request with one line and
-/// the position for malformed text, another or a newer schema, or a field of the wrong type.
+/// Parses a recording; `name` is the file's name in messages. invalid_request, in one line with the
+/// position, for malformed text, another or a newer schema, or a field of the wrong type.
 Result<Recording> parse_recording(std::string_view text, std::string_view name);
 Result<Recording> read_recording(const std::filesystem::path& path);
 
@@ -35,9 +35,9 @@ Result<Recording> read_recording(const std::filesystem::path& path);
 std::string recording_text(const Recording& recording);
 std::optional<Error> write_recording(const Recording& recording, const std::filesystem::path& path);
 
-/// Adds rows to a recording file and replaces the file after each, so that nothing measured is
-/// lost when a sweep is stopped. Several processes may add to one file: each locks it, and reads it
-/// again if another one has changed it.
+/// Adds rows to a recording file and replaces the file after each, so that stopping a sweep loses
+/// no measurement. Several processes may add to one file: each locks it, and rereads it if another
+/// has changed it.
 class RecordingWriter {
  public:
   /// Opens the file, or creates it with `header` (whose rows are ignored). invalid_request if the
@@ -45,14 +45,15 @@ class RecordingWriter {
   /// process keeps it locked.
   static Result<RecordingWriter> open(std::filesystem::path path, Recording header);
 
-  /// The file's row of the same run if it has a measurement, else null. Valid until the next add().
+  /// The file's row for the same run if it has a measurement, else null. Valid until the next
+  /// add().
   const RecordingRow* find_measured(const RecordingRow& run) const;
 
   /// Locks the file against other processes that add rows. Errors as in FileLock::take().
   Result<FileLock> lock() const { return FileLock::take(path_); }
-  /// Adds the row, or replaces the one of the same run unless that one has a measurement and this
-  /// one has none, and writes the file, which is locked with the result of lock(). Errors as in
-  /// open(), and failed for a row that could not be read again: see readable().
+  /// Adds the row and writes the file, which is locked with the result of lock(). Replaces the row
+  /// of the same run, unless that one has a measurement and this one has none. Errors as in open(),
+  /// and failed for a row that could not be read back: see readable().
   std::optional<Error> add(RecordingRow row, const FileLock& lock);
 
   /// The file's contents as last read or written.

@@ -19,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-/// A number that is not negative, or NaN or infinity, which broken kernels give.
+/// A number that is not negative, or NaN or infinity, which broken kernels produce.
 double error_from_json(const JsonObject& object, std::string_view key) {
   const double value = real_number(object, key);
   if (!(value < 0)) return value;
@@ -30,7 +30,7 @@ double error_or(const JsonObject& object, std::string_view key, double fallback)
   return object.has(key) ? error_from_json(object, key) : fallback;
 }
 
-/// A count or a size, `fallback` if it is missing.
+/// A count or a size; `fallback` if it is missing.
 Index count_or(const JsonObject& object, std::string_view key, Index fallback, Index least = 0,
                Index most = std::numeric_limits<Index>::max()) {
   return object.has(key) ? count_in(object, key, least, most) : fallback;
@@ -231,7 +231,7 @@ json keep_unknown(const std::shared_ptr<const json>& source, const json& known,
   return merged;
 }
 
-/// Members of a row besides its run.
+/// The members of a row other than its run.
 constexpr std::array<std::string_view, 10> kResults = {
     "time",   "counters",        "launches",      "unavailable_counters",
     "errors", "gradient_errors", "spilled_bytes", "instructions",
@@ -241,8 +241,8 @@ std::string schema_of(int version) {
   return fmt::format("{}/{}", kRecordingSchema, version);
 }
 
-/// The oldest version whose readers interpret every row correctly; a version that the file has is
-/// kept.
+/// The oldest version whose readers interpret every row correctly; the file's own version is kept
+/// if it has one.
 int version_of(const Recording& recording) {
   const auto& source = recording.source;
   const bool was_newest = source && source->value("schema", "") == schema_of(kRecordingVersion);

@@ -11,7 +11,7 @@
 namespace attnscope {
 
 inline constexpr std::string_view kRecordingSchema = "attnscope.recording";
-/// The newest version; 2 has hashes of the contents of a user's own tensors and block masks, and
+/// The newest version; version 2 adds the hashes of a user's own tensors and block masks, and
 /// switches of kernels.
 inline constexpr int kRecordingVersion = 2;
 

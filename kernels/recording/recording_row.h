@@ -15,12 +15,12 @@
 
 namespace attnscope {
 
-/// One run: what ran, and its measurement or the reason why there is none.
+/// One run, and its measurement or the reason why there is none.
 struct RecordingRow {
   /// One pass of a kernel, run.asked.kernel. Its tiling is 0 x 0 if none could be chosen.
   ResolvedRun run;
   std::optional<Measurement> measurement;
-  std::optional<Error> error;  ///< set when there is no measurement: failed or unavailable
+  std::optional<Error> error;  ///< set if there is no measurement: failed or unavailable
   std::shared_ptr<const nlohmann::json> source;  ///< as read, so that unknown fields survive
   /// The part of the run that this version cannot identify, in words that continue "recorded with":
   /// settings unknown to it, or a block mask whose file has changed. Such a row is kept as it was

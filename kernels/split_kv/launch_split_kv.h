@@ -9,7 +9,7 @@ namespace attnscope::kernels {
 
 class PassLauncher;  // kernels/pass_launcher.h
 
-/// Enqueues the pass of split_kv. Nothing on success.
+/// Enqueues the pass of split_kv. Returns nothing on success.
 std::optional<Error> launch_split_kv(PassLauncher& pass);
 
 }  // namespace attnscope::kernels

@@ -2,9 +2,9 @@
 /// splits. It follows the launch of that name in sim/schedule/split_kv.cpp.
 ///
 /// A thread block owns a row: each thread first takes one split's LSE, then four columns of O of
-/// every n-th split. The sum of exp(S) over a split is exp(LSE) of the split, so a split is to this
-/// launch what a score is to a softmax. With few rows only latency matters: the blocks start while
-/// "partial" is still running, and all parts of a row are loaded at once.
+/// every n-th split. The sum of exp(S) over a split is exp(LSE) of the split, so this launch is a
+/// softmax whose scores are the splits' LSE. With few rows, only latency matters: the blocks start
+/// while "partial" is still running, and all parts of a row are loaded at once.
 #pragma once
 
 #include "kernels/device/launch_order.cuh"
@@ -13,7 +13,7 @@
 
 namespace attnscope::kernels {
 
-/// Combines one value of each of the block's warps, which all of a warp's lanes hold.
+/// Combines one value from each of the block's warps; all lanes of a warp hold the same value.
 template <int kWarps, typename Combine>
 __device__ inline float reduce_warps(float value, float (&warp_values)[kWarps], Combine combine) {
   if (threadIdx.x % 32 == 0) warp_values[threadIdx.x / 32] = value;
@@ -24,8 +24,8 @@ __device__ inline float reduce_warps(float value, float (&warp_values)[kWarps], 
   return value;
 }
 
-/// `lanes` threads, a power of two, share the columns of a part; there are no more splits than
-/// threads.
+/// `lanes` threads, a power of two, share the columns of a part. There are at most as many splits
+/// as threads.
 template <typename T, int kThreads>
 __global__ void __launch_bounds__(kThreads)
     split_kv_combine(const SplitKvParameters parameters, int lanes) {

@@ -1,21 +1,22 @@
 /// Split-KV decoding, the launch "partial": FlashAttention-2's sweep over a part of the keys.
 /// It follows the schedule sim/schedule/split_kv.cpp.
 ///
-/// Changed from flash2: with one query or a few, row tiles alone give few thread blocks. The column
-/// tiles are cut into splits of equal length, and a block owns row tile i and split s of one query
-/// head. It stores the normalised O and the LSE of its keys, in fp32, for the launch "combine".
+/// Changed from flash2: with only one or a few queries, row tiles alone give few thread blocks. The
+/// column tiles are divided into splits of equal length, and a block owns row tile i and split s of
+/// one query head. It stores the normalised O and the LSE of its keys, in fp32, for the launch
+/// "combine".
 ///
 /// Memory limits the speed here, not arithmetic: K and V are read once, by many blocks, several
-/// tiles ahead. The row tile has the fewest rows that the tensor cores accept, 16, and its warps
-/// share each column tile instead ("sliced-K"): each keeps its own m, l and O, merged through
-/// shared memory at the end.
+/// tiles ahead. The row tile has the fewest rows that the tensor cores accept, 16, and the warps
+/// share each column tile instead ("sliced-K"): each keeps its own m, l and O, which are merged
+/// through shared memory at the end.
 ///
-/// The score features of a problem, and which keys a row sees, are in split_scores.cuh.
+/// split_scores.cuh handles the problem's score features and determines which keys a row sees.
 ///
 /// d is the width of the tiles; columns beyond the problem's d (Columns::first) are zero on chip
-/// and never move.
+/// and are never transferred.
 ///
-/// Requested from memory by one block, valid rows only (not keys that are padding, so their
+/// Requested from memory by one block, valid rows only (padding keys are not read, so their
 /// contents do not matter): Qi once; Kj and Vj of the split's column tiles that row tile i sees; O
 /// and LSE of the split in fp32, written once.
 #pragma once
@@ -53,7 +54,7 @@ __device__ inline void load_query_tile(const device::SharedTile<kSplitRows, d>& 
   }
 }
 
-/// Writes a warp's m, l and O where the merge reads them. `l` holds each thread's part of the sums.
+/// Writes a warp's m, l and O where the merge reads them. `l` is each thread's part of the sums.
 template <int d>
 __device__ inline void leave_warp_output(float* O_warp, device::Accumulator<1, d>& O,
                                          const device::RowStatistic<1>& m,
@@ -184,7 +185,7 @@ __global__ void __launch_bounds__(kWarps * 32)
 #pragma unroll
   for (int stage = 0; stage < kStages - 1; ++stage) load_column_tile(begin + stage);
 
-  // O = 0, m = -inf, l = 0, each warp its own @start
+  // O = 0, m = -inf, l = 0, separately in each warp @start
   Accumulator<1, d> O{};
   RowStatistic<1> m{kMinusInfinity, kMinusInfinity}, l{0.0f, 0.0f}, alpha;
   const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);

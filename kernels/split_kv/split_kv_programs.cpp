@@ -26,10 +26,10 @@ BlockProgram partial_program(const AttentionProblem& problem, const Tiling& tili
   return block;
 }
 
-/// The program of the launch "combine", whose blocks own a row each.
+/// The program of the launch "combine", in which each block owns a row.
 BlockProgram combine_program(const AttentionProblem& problem) {
   constexpr int kThreads = 128;
-  static_assert(kMostSplits <= kThreads);  // a thread takes a split's LSE
+  static_assert(kMostSplits <= kThreads);  // each thread takes one split's LSE
   BlockProgram block{.threads = kThreads, .overlaps_launch_before = true};
   block.program.sources = {"kernels/split_kv/split_kv_combine.cuh"};
   block.program.expression = instance_of("split_kv_combine", element_type(problem.dtype), kThreads);

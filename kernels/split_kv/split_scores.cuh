@@ -1,5 +1,5 @@
-/// Which keys the rows of a row tile see in split_kv_partial, and how a problem's ScoreFeatures
-/// change their scores.
+/// The keys that the rows of a row tile see in split_kv_partial, and the changes that a problem's
+/// ScoreFeatures make to their scores.
 #pragma once
 
 #include "kernels/device/score_rows.cuh"
@@ -34,11 +34,11 @@ class SplitScores {
     const int past = rows_.past_last_tile();
     return past > rows_.first_tile() ? (past + kWarps - 1) / kWarps : 0;
   }
-  /// The number of keys that are read: the padding after them never is.
+  /// The number of keys to read: the padding after them is never read.
   __device__ int keys() const { return kFeatures.key_ranges ? keys_ : shape_.N_kv; }
 
-  /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, from key `first_key` on;
-  /// returns whether the mask was applied.
+  /// Applies soft cap, ALiBi and mask to a warp's scores in column tile j, which begin at key
+  /// `first_key`; returns whether the mask was applied.
   __device__ bool shape_scores(device::Accumulator<1, kWarpKeys>& S, int j, int first_key,
                                int lane) const {
     return rows_.shape_part(S, rows_.first_row(), first_key, (j + 1) * Bc > rows_.unmasked_keys(),

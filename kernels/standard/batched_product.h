@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels {
 
-/// `count` products with equal shapes: the left and result matrices have `rows` rows; operands of
-/// product p are p strides (elements) after those of product 0.
+/// `count` products of equal shape: the left and result matrices have `rows` rows; the operands of
+/// product p are p strides (in elements) after those of product 0.
 struct ProductBatch {
   Index rows = 0;
   Index count = 0;
@@ -22,8 +22,8 @@ struct ProductBatch {
 /// Splits a problem into as few batches as its strides allow, without copying. `query` is Q or O,
 /// `key` is K or V; the scores are contiguous [B, H, N, N_kv].
 ///
-/// One head per KV head: one product per head. Grouped heads whose rows follow each other without a
-/// gap are one product with heads_per_kv_head * N rows; else K or V has stride 0 within a group.
+/// One head per KV head: one product per head. Grouped heads whose rows are contiguous are one
+/// product with heads_per_kv_head * N rows; else K or V has stride 0 within a group.
 std::vector<ProductBatch> product_batches(const AttentionProblem& problem, const TensorView& query,
                                           const TensorView& key);
 

@@ -31,8 +31,9 @@ struct CublasLibrary {
   decltype(&cublasGetStatusString) status_string = nullptr;
 };
 
-/// The entry points in the first of the named libraries that can be loaded, which stays loaded.
-/// unavailable, in one line that says what helps, when none can or when it lacks one of them.
+/// The entry points in the first of the named libraries that can be loaded; it stays loaded.
+/// unavailable, with a remedy in one line, if none can be loaded or the library lacks an entry
+/// point.
 Result<CublasLibrary> load_cublas(std::span<const char* const> names);
 
 /// A handle of one device and one stream, so that no other stream writes to its cuBLAS workspace.
@@ -50,9 +51,9 @@ struct CublasHandle {
 /// The handles of one GPU. Any thread may use it.
 class CublasHandles {
  public:
-  /// The stream's handle on the current device: created at the first call and reused. unavailable
-  /// when neither libcublas.so.13 nor .12 can be loaded, or when cuBLAS does not start, which the
-  /// next call tries again.
+  /// The stream's handle on the current device: created by the first call and reused. unavailable
+  /// if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS fails to start; the next call
+  /// retries.
   Result<std::shared_ptr<CublasHandle>> of(void* stream);
 
  private:

@@ -16,7 +16,7 @@ class CublasHandles;
 
 /// Products between tensors of queries [B, H, N, d], tensors of keys [B, H_kv, N_kv, d] and
 /// contiguous tensors of scores [B, H, N, N_kv], all of the problem's type, with fp32 accumulation.
-/// Each returns an error when cuBLAS reports one.
+/// Each returns an error if cuBLAS reports one.
 class HeadProducts {
  public:
   /// Gets the stream's handle. unavailable if cuBLAS cannot be loaded. The problem must outlive
@@ -30,8 +30,8 @@ class HeadProducts {
   /// query = scale * scores key: O from P and V, dQ from dS and K.
   std::optional<Error> of_scores(const TensorView& query, const void* scores, const TensorView& key,
                                  double scale) const;
-  /// key = scale * scores^T query, for a tensor with one head for every query head: dV from P and
-  /// dO, dK from dS and Q.
+  /// key = scale * scores^T query, for a tensor with one head per query head: dV from P and dO, dK
+  /// from dS and Q.
   std::optional<Error> of_scores_transposed(const TensorView& key, const void* scores,
                                             const TensorView& query, double scale) const;
 

@@ -1,5 +1,5 @@
-/// What standard attention's row-wise launches share: a row of an N x N_kv tensor, read and written
-/// with 16 bytes per thread, and reduced over the threads that hold it.
+/// Code shared by standard attention's row-wise launches: a row of an N x N_kv tensor is read and
+/// written with 16 bytes per thread, and reduced over the threads that hold it.
 #pragma once
 
 #include "kernels/device/element_types.cuh"
@@ -20,7 +20,7 @@ __device__ inline void load_elements(float (&out)[kWidth], const T* source) {
   }
 }
 
-/// kWidth neighbouring elements as they are stored: half the registers of fp32.
+/// kWidth neighbouring elements as stored in memory: half as many registers as in fp32.
 template <typename T, int kWidth>
 struct RowPiece {
   T elements[kWidth];
@@ -57,8 +57,8 @@ struct Sum {
   __device__ float operator()(float a, float b) const { return a + b; }
 };
 
-/// Combines one value of each of the kThreads threads that share a row; all of them get the result.
-/// kThreads is 32 (the warp's own row) or the whole block.
+/// Combines one value from each of the kThreads threads that share a row; all of them receive the
+/// result. kThreads is 32 (the warp's own row) or the whole block.
 template <int kThreads, typename Combine>
 __device__ inline float reduce_row(float value, Combine combine) {
 #pragma unroll

@@ -1,5 +1,5 @@
-/// How a problem's ScoreFeatures change the scores of a row in standard attention's row-wise
-/// launches. Here scores already include the softmax scale.
+/// The changes that a problem's ScoreFeatures make to a row of scores in standard attention's
+/// row-wise launches. Here the scores already include the softmax scale.
 #pragma once
 
 #include "kernels/device/score_steps.cuh"
@@ -13,7 +13,7 @@ inline constexpr float kLog2e = 1.4426950408889634f;
 template <ScoreFeatures kFeatures>
 class RowScores {
  public:
-  /// `row` counts the B * H * N rows; the last block may have rows beyond the end.
+  /// `row` is an index into the B * H * N rows; the last block may have rows beyond the end.
   template <typename Parameters>
   __device__ RowScores(const Parameters& parameters, Index row) : scores_(parameters.scores) {
     const ForwardShape& shape = parameters.shape;
@@ -56,7 +56,7 @@ class RowScores {
     return kFeatures.dropout ? scores_.dropout_scale : 1.0f;
   }
 
-  /// Writes P_dropped: P times the factor that it lacks if dropout keeps the element, else zero.
+  /// Writes P_dropped: P times dropout's factor if the element is kept, else zero.
   template <typename T, int kWidth, typename Parameters>
   __device__ void store_dropped(const Parameters& parameters, Index row, int column,
                                 float (&P)[kWidth]) const {

@@ -3,15 +3,15 @@
 ///
 /// The baseline of the other kernels: S and P are whole [B, H, N, N_kv] tensors in HBM. The kernel
 /// is as fast as an unfused softmax can be: S is read once and P written once, 16 bytes per thread,
-/// and the row stays in registers in between. S already holds softmax_scale Q K^T (the product's
-/// alpha), so that fp16 scores overflow no earlier than the scaled ones.
+/// and the row stays in registers in between. S already holds softmax_scale Q K^T (the scale is the
+/// product's alpha), so that fp16 overflows only if the scaled scores do.
 ///
-/// All of S is read and all of P is written under a mask too: the product that follows reads the
-/// zeros. With dropout, P is written both before and after it: the product reads the latter, the
-/// softmax's gradient the former. A warp owns a row of N_kv <= 1024 keys, four rows to a block; a
-/// block owns a longer row. Rows of more than 32,768 keys (16,384 if N_kv leaves them unaligned to
-/// 16 bytes, and in fp32 with a score function) do not fit in the registers of a block:
-/// softmax_forward_two_sweeps.cuh.
+/// Under a mask, all of S is still read and all of P written, since the product that follows reads
+/// the zeros. With dropout, P is written both before and after dropout: the softmax's gradient
+/// reads the former, the product the latter. A warp owns a row of N_kv <= 1024 keys, four rows to a
+/// block; a block owns a longer row. Rows of more than 32,768 keys (16,384 if N_kv leaves them
+/// unaligned to 16 bytes, and in fp32 with a score function) do not fit in the registers of a
+/// block: softmax_forward_two_sweeps.cuh.
 #pragma once
 
 #include "kernels/device/online_softmax.cuh"

@@ -1,4 +1,4 @@
-/// softmax_forward for rows that no block can hold in registers: a sweep over S for m and l
+/// softmax_forward for rows that do not fit in a block's registers: a sweep over S for m and l
 /// (online), and a second one for P. It follows the launch "softmax" of
 /// sim/schedule/standard_forward.cpp in panels.
 #pragma once

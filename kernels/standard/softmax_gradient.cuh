@@ -4,10 +4,10 @@
 ///
 /// P and dP are whole [B, H, N, N_kv] tensors in HBM: both are read once and dS is written once, in
 /// dP's place. The rows stay in registers in between, in the type in which they are stored; rows of
-/// more than 16,384 keys do not fit: softmax_gradient_two_sweeps.cuh. The mask needs no work: P is
-/// zero for hidden keys. Dropout draws the forward pass's bits again: dP = dropout(dP). With a soft
-/// cap, S is read once more: dS = (1 - tanh(S / cap)^2) * dS; rows of more than 8,192 keys are then
-/// read in two sweeps.
+/// more than 16,384 keys do not fit: softmax_gradient_two_sweeps.cuh. The mask needs no work, since
+/// P is zero for hidden keys. The bits of dropout are drawn as in the forward pass: dP =
+/// dropout(dP). With a soft cap, S is read once more: dS = (1 - tanh(S / cap)^2) * dS; rows of more
+/// than 8,192 keys are then read in two sweeps.
 #pragma once
 
 #include "kernels/standard/row_launch.cuh"

@@ -1,5 +1,6 @@
-/// softmax_gradient for rows that no block can hold in registers: a sweep over P and dP for D, and
-/// a second one for dS. It follows the launch "dS" of sim/schedule/standard_backward.cpp in panels.
+/// softmax_gradient for rows that do not fit in a block's registers: a sweep over P and dP for D,
+/// and a second one for dS. It follows the launch "dS" of sim/schedule/standard_backward.cpp in
+/// panels.
 #pragma once
 
 #include "kernels/standard/row_launch.cuh"

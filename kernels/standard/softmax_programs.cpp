@@ -15,7 +15,8 @@ struct RowShape {
   int elements;
 };
 
-// The first shape that holds a row is used; with score features, and for gradients, there are fewer
+// The first shape that can hold a row is used; with score features, and for gradients, there are
+// fewer shapes
 constexpr RowShape kPlainForward[] = {{32, 8},   {32, 16},  {32, 32},  {128, 16},
                                       {256, 16}, {256, 32}, {512, 32}, {1024, 32}};
 constexpr RowShape kScoredForward[] = {{32, 32}, {256, 16}, {512, 32}, {1024, 32}};
@@ -25,15 +26,15 @@ constexpr RowShape kScoredGradient[] = {{32, 32}, {512, 32}};
 /// The threads of the kernel that reads a row twice.
 constexpr int kSweepThreads = 1024;
 
-/// Neighbouring elements that a thread reads at once: 16 bytes' worth, or 1 if rows are not aligned
-/// to 16 bytes.
+/// Neighbouring elements that a thread reads at once: 16 bytes, or 1 element if rows are not
+/// aligned to 16 bytes.
 Index piece_width(const AttentionProblem& problem) {
   const Index width = 16 / size_bytes(problem.dtype);
   return problem.N_kv % width == 0 ? width : 1;
 }
 
-/// `kernel` with the first of `shapes` that holds a row of at most `most_keys`, else the kernel of
-/// two sweeps.
+/// `kernel` with the first of `shapes` that can hold a row of at most `most_keys`, else the kernel
+/// of two sweeps.
 BlockProgram row_program(std::string_view kernel, const AttentionProblem& problem,
                          const ScoreFeatures& features, std::span<const RowShape> shapes,
                          Index most_keys) {
@@ -69,10 +70,10 @@ BlockProgram softmax_forward_program(const AttentionProblem& problem) {
                      width > 4 ? 32768 : 16384);
 }
 
-/// The program of the launch "dS"; the problem's precision must be 16-bit.
+/// The program of the launch "dS". The problem must be in 16-bit precision.
 BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
   ScoreFeatures features = score_features(problem);
-  features.key_ranges = features.alibi = false;  // P already reflects them
+  features.key_ranges = features.alibi = false;  // P already reflects these
   if (!features.any()) {
     return row_program("softmax_gradient", problem, features, kPlainGradient, 16384);
   }

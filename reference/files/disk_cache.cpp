@@ -57,9 +57,9 @@ void create_folders(const fs::path& folder) {
   ::mkdir(folder.c_str(), 0700);
 }
 
-/// Whether to count the folder's entries after one of this size was kept. Counting takes longer
-/// than writing a small entry, so it follows only some of them, chosen by the hash of their keys:
-/// about once for every 1/64 of the folder's size limit.
+/// Whether to count the folder's entries after storing one of this size. Counting takes longer than
+/// writing a small entry, so it is done only after some, chosen by the hash of their keys: about
+/// once per 1/64 of the folder's size limit.
 bool is_counted_after(std::uint64_t key_hash, std::uintmax_t entry_bytes,
                       std::uintmax_t most_bytes) {
   const std::uintmax_t entries = most_bytes / 64 / entry_bytes;
@@ -104,7 +104,7 @@ std::optional<std::string> DiskCache::find(std::string_view key) const {
 void DiskCache::keep(std::string_view key, std::string_view value) const {
   if (folder_.empty()) return;
   create_folders(folder_);
-  // Replaces the entry itself: if it is a link, the file that it names does not change
+  // Replaces the entry itself: if it is a link, its target does not change
   TemporaryFile file;
   const fs::path entry = file_of(key);
   const std::string bytes = entry_bytes(kind_.format, key, value);
@@ -126,7 +126,7 @@ void DiskCache::remove_oldest() const {
     std::error_code gone;  // removed by another process
     const Entry entry{at->path(), at->file_size(gone), at->last_write_time(gone)};
     if (gone) continue;
-    const bool is_left_over =  // left by a process that was killed
+    const bool is_left_over =  // left by a killed process
         at->path().filename().string().starts_with(".attnscope-") &&
         entry.used < fs::file_time_type::clock::now() - std::chrono::hours(1);
     if (is_left_over) fs::remove(at->path(), gone);

@@ -1,4 +1,4 @@
-/// Results that take long to compute, kept on disk and shared by all programs of a user.
+/// Results that take long to compute, stored on disk and shared by all programs of a user.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace attnscope {
 std::filesystem::path user_cache_folder(std::string_view name);
 
 /// A folder of entries, one file each, which several threads and processes may use at once. An
-/// entry that is damaged or of another key or kind counts as missing. An entry that cannot be read
-/// or written only costs time: nothing here fails.
+/// entry that is damaged or has a different key or kind counts as missing. An entry that cannot be
+/// read or written only costs time: no function here fails.
 class DiskCache {
  public:
   /// Describes the entries.
   struct Kind {
-    std::string_view format;  ///< first line of every entry: the kind, and the number of its layout
+    std::string_view format;  ///< first line of every entry: the kind, and its layout number
     std::string_view suffix;  ///< of the files' names
   };
 
-  /// With an empty path, nothing is found or kept. Once entries take more than `most_bytes`, the
-  /// least recently used ones are removed. Small entries are not counted every time: all together
-  /// may take a few percent more.
+  /// With an empty path, nothing is found or stored. Once the entries take more than `most_bytes`,
+  /// the least recently used ones are removed. Small entries are not counted every time, so the
+  /// total may exceed the limit by a few percent.
   DiskCache(std::filesystem::path folder, Kind kind, std::uintmax_t most_bytes);
 
   std::optional<std::string> find(std::string_view key) const;

@@ -58,7 +58,7 @@ FileLock::FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.
 FileLock::~FileLock() {
   if (descriptor_ < 0) return;
   ::close(descriptor_);
-  std::this_thread::sleep_for(kPause);  // a process that waits gets the next turn
+  std::this_thread::sleep_for(kPause);  // a waiting process gets the next turn
 }
 
 }  // namespace attnscope

@@ -9,13 +9,13 @@
 namespace attnscope {
 
 /// Excludes every other process that locks the same file, until the destructor runs or the process
-/// ends. The lock (flock) is taken on the folder, so it stays valid when the file is replaced,
-/// holds before there is a file, and leaves none behind; all files of a folder share it. Hold it
-/// only to read and write the file. It has no effect where the file system has no locks.
+/// ends. The lock (flock) is taken on the folder, so it remains valid when the file is replaced,
+/// works before the file exists, and leaves no file behind; all files in a folder share it. Hold it
+/// only while reading and writing the file. It has no effect on file systems without locks.
 class FileLock {
  public:
-  /// Takes the lock of the file. failed if the folder cannot be read, or another process keeps
-  /// the lock for `longest`.
+  /// Takes the lock of the file. failed if the folder cannot be read, or another process holds the
+  /// lock for `longest`.
   static Result<FileLock> take(const std::filesystem::path& file,
                                std::chrono::milliseconds longest = std::chrono::seconds(10));
 

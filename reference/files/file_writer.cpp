@@ -155,7 +155,7 @@ std::optional<Error> GrowingFile::write(std::size_t begin, std::string_view text
   if (const int reason = update(spare_)) return drop_spare(reason);
 
   using Clock = std::chrono::steady_clock;
-  // After each sync, at least ten times its duration is left for work
+  // After each sync, leave at least ten times its duration for other work
   constexpr int kShare = 10;
   const auto start = Clock::now();
   const bool syncs = start >= next_sync_;

@@ -1,4 +1,4 @@
-/// The one way in which files are written: whole, or not at all.
+/// The only way in which files are written: completely, or not at all.
 #pragma once
 
 #include <chrono>
@@ -14,16 +14,16 @@
 
 namespace attnscope {
 
-/// A file that is written piece by piece, and appears under its name when finish() succeeds.
+/// A file that is written piece by piece and appears under its name when finish() succeeds.
 ///
 /// The pieces go to a temporary file beside the target, which is synced, renamed to the target and
 /// made durable by syncing the folder. Whatever fails, and whenever the process ends, the target is
-/// the old file or the new one. A link is followed to the file that it names; the permissions of an
-/// old file are kept, a new file's follow the umask. Other names of the old file (hard links) keep
+/// either the old file or the new one. A link is followed to its target; an old file's permissions
+/// are kept, those of a new file follow the umask. Other names of the old file (hard links) keep
 /// the old contents; access control lists are not kept. Devices and pipes are written in place.
 class FileWriter {
  public:
-  /// Begins a file. failed, with the reason, when it cannot be created or the old one may not be
+  /// Begins a file. failed, with the reason, if it cannot be created or the old file may not be
   /// written.
   static Result<FileWriter> open(const std::filesystem::path& path);
   static FileWriter standard_output();
@@ -32,12 +32,12 @@ class FileWriter {
   FileWriter& operator=(FileWriter&&) = delete;
   FileWriter(const FileWriter&) = delete;
   FileWriter& operator=(const FileWriter&) = delete;
-  /// Leaves the old file, unless finish() succeeded.
+  /// Keeps the old file, unless finish() has succeeded.
   ~FileWriter();
 
   /// Writes a piece; false if it, or one before it, could not be written.
   bool write(std::string_view piece);
-  /// Nothing on success; failed, with the reason, when any piece could not be written.
+  /// Nothing on success; failed, with the reason, if any piece could not be written.
   std::optional<Error> finish();
 
  private:
@@ -56,21 +56,21 @@ class FileWriter {
 /// Replaces the file's contents with the bytes. Fails as FileWriter does.
 std::optional<Error> write_file(const std::filesystem::path& path, std::string_view bytes);
 
-/// Nothing if FileWriter::open() would succeed, else the reason. Leaves no trace.
+/// Nothing if FileWriter::open() would succeed, else the reason. Leaves no file behind.
 std::error_code check_can_write(const std::filesystem::path& path);
 /// The same reason, in words that continue "cannot be written: "; empty if there is none.
 std::string reason_not_writable(const std::filesystem::path& path);
 
-// A file that grows while it is in use and is complete at every moment.
+// A file that grows while in use and is complete at all times.
 
-/// A file whose end changes. Each write() replaces the whole file in one step, at the cost of
-/// writing only what changed. There are two copies, one under the file's name and one under a
-/// temporary name; write() updates the second and then exchanges the names. Each appended piece is
-/// therefore written twice, once to each copy, and earlier text is not written again.
+/// A file whose end changes. Each write() replaces the whole file atomically, but writes only the
+/// part that changed. There are two copies, one under the file's name and one under a temporary
+/// name; write() updates the second and then exchanges the names. Each appended piece is therefore
+/// written twice, once to each copy, and earlier text is not written again.
 ///
 /// A process that is killed leaves the file as of the last completed write(), and perhaps the other
-/// copy. Some writes are also synced to the disk, few enough that syncing takes at most a tenth of
-/// the time: a power failure may lose the last ones. finish() syncs the rest.
+/// copy. Some writes are also synced to the disk, so few that syncing takes at most a tenth of the
+/// time: a power failure may lose the last ones. finish() syncs the rest.
 class GrowingFile {
  public:
   /// An empty path: nothing is written.

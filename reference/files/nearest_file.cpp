@@ -12,9 +12,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The file in the path's folder whose name is nearest; empty if none is near.
+/// The file in the path's folder whose name is most similar; empty if none is similar.
 fs::path nearest_file(const fs::path& path) {
-  constexpr std::size_t kMostNames = 10000;  // of a folder, so that the answer is immediate
+  constexpr std::size_t kMostNames = 10000;  // entries of a folder to examine, so that the answer
+                                             // is immediate
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::vector<std::string> names;
   std::error_code error;

@@ -7,8 +7,8 @@
 
 namespace attnscope {
 
-/// Why the path does not name a regular file: "q.npz: no such file; did you mean 'q.npy'?" The
-/// nearest name in the same folder, if there is one, is also the error's `accepted`.
+/// Why the path does not name a regular file: "q.npz: no such file; did you mean 'q.npy'?" The most
+/// similar name in the same folder, if there is one, is also the error's `accepted`.
 Error not_a_file(const std::filesystem::path& path);
 
 }  // namespace attnscope

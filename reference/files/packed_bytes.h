@@ -1,5 +1,5 @@
-/// Numbers and blocks of bytes, one after another, for files that stay on one machine: numbers
-/// are in its byte order.
+/// Numbers and blocks of bytes, one after another, for files that are not moved to other machines:
+/// numbers are in native byte order.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ inline void append_block(std::string& bytes, std::string_view block) {
   bytes += block;
 }
 
-/// Takes what append() wrote off the front of the bytes; nothing if they are too few.
+/// Removes from the front of the bytes what append() wrote; nothing if there are too few.
 template <typename Number>
 std::optional<Number> take(std::string_view& bytes) {
   static_assert(std::is_trivially_copyable_v<Number> && !std::is_pointer_v<Number>);

@@ -24,7 +24,7 @@ namespace {
 
 /// Guards the names below, and every step that changes one.
 std::mutex& names_mutex() {
-  static auto* mutex = new std::mutex;  // outlives every static object
+  static auto* mutex = new std::mutex;  // outlives all static objects
   return *mutex;
 }
 
@@ -34,7 +34,7 @@ std::set<fs::path>& names() {
   return *set;
 }
 
-/// A name in the folder of `target` that nobody can guess; short, whatever the target's length.
+/// An unpredictable name in the folder of `target`; short, whatever the target's length.
 fs::path unique_name_beside(const fs::path& target) {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) {
@@ -57,8 +57,8 @@ bool may_replace(const fs::path& target, const struct stat& old) {
 }
 
 /// Gives the open file the owner, the group and the permissions of `old`, as far as this user may.
-/// Never widens access: if the owner cannot be kept, the set-user-ID bit is dropped; if the group
-/// cannot, its rights become those of others.
+/// Never widens access: if the owner cannot be kept, the set-user-ID bit is cleared; if the group
+/// cannot be kept, its permissions become those of others.
 int take_permissions(int descriptor, const struct stat& old) {
   struct stat own {};
   if (::fstat(descriptor, &own) != 0) return errno;
@@ -86,7 +86,7 @@ int TemporaryFile::create(const fs::path& target) {
   const bool exists = ::stat(target.c_str(), &old) == 0;
   if (!exists && errno != ENOENT) return errno;
   if (exists && S_ISDIR(old.st_mode)) return EISDIR;
-  // Renaming would not check whether the old file may be written
+  // Renaming alone would not check whether the old file may be written
   if (exists && ::faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0) return errno;
 
   if (exists && !may_replace(target, old)) return EPERM;

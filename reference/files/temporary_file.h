@@ -13,8 +13,8 @@ namespace attnscope {
 /// Functions that return an int return 0, or the errno of the failure.
 class TemporaryFile {
  public:
-  /// Creates a file of a unique name in the folder of `target`, with the owner and permissions of
-  /// the file at `target` as far as this user may set them, or those of a new file. `target` is a
+  /// Creates a file with a unique name in the folder of `target`, with the owner and permissions of
+  /// the file at `target`, as far as this user may set them, or those of a new file. `target` is a
   /// result of follow_links().
   int create(const std::filesystem::path& target);
 
@@ -33,9 +33,9 @@ class TemporaryFile {
   int sync() const;
   /// Renames the file to `target`, which it replaces. The file stays open.
   int replace(const std::filesystem::path& target);
-  /// Like replace(), but keeps the file at `target`, which `previous` has open: it gets a temporary
-  /// name, which `previous` owns. Closes `previous` instead if the file system has no hard links,
-  /// or if another process has replaced the file at `target` in the meantime.
+  /// Like replace(), but keeps the old file at `target`, which `previous` has open, under a
+  /// temporary name owned by `previous`. Closes `previous` instead if the file system has no hard
+  /// links, or if another process has replaced the file at `target` in the meantime.
   int exchange(const std::filesystem::path& target, TemporaryFile& previous);
   /// Closes the file; removes it if it still has its temporary name.
   void close();
