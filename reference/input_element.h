@@ -2,8 +2,8 @@
 /// results.
 ///
 /// The value depends only on (kind, seed, tensor, b, h, row, col), never on N, the tiling or the
-/// thread. It is an integer times one power of two, both exact in fp32: no transcendental function,
-/// no expression that a compiler could contract.
+/// thread. It is an integer times a power of two, both exact in fp32, without transcendental
+/// functions or expressions that a compiler could contract.
 ///
 /// gaussian  The sum of twelve uniform 10-bit integers (variance 2^20 - 1), smoothed below its unit
 ///           by eight further bits: mean 0, variance 1 within 1e-6, |x| < 6, never 0.
@@ -25,7 +25,7 @@ namespace attnscope {
 
 enum class InputKind : uint8_t { gaussian, outlier, needle };
 
-/// The numbers are part of the generator's key and must never change.
+/// These numbers are part of the generator's key and must never change.
 enum class InputTensor : uint32_t { Q = 0, K = 1, V = 2, dO = 3 };
 
 inline constexpr uint32_t kNeedleBlockRows = 16;
@@ -41,7 +41,7 @@ ATTNSCOPE_HOST_DEVICE constexpr PhiloxWords input_words(uint64_t seed, uint32_t 
                        static_cast<uint32_t>(seed >> 32));
 }
 
-/// Gaussian integer in units of 2^-19.
+/// A Gaussian integer, in units of 2^-19.
 ATTNSCOPE_HOST_DEVICE constexpr int32_t gaussian_integer(const PhiloxWords& words) {
   int32_t sum = 0;
   int32_t low_bits = 0;
@@ -77,7 +77,7 @@ ATTNSCOPE_HOST_DEVICE constexpr int32_t needle_sign(uint64_t seed, uint32_t b, u
 }  // namespace detail
 
 /// Element (b, h, row, col) of a tensor before it is rounded to the problem's precision. `h` counts
-/// query heads for Q and dO, KV heads for K and V. Needs col < 65,536.
+/// query heads for Q and dO, KV heads for K and V. Requires col < 65,536.
 ATTNSCOPE_HOST_DEVICE constexpr float input_element(InputKind kind, uint64_t seed,
                                                     InputTensor tensor, uint32_t b, uint32_t h,
                                                     uint32_t row, uint32_t col) {

@@ -153,8 +153,8 @@ AttentionInputs head_of(const AttentionProblem& problem, const AttentionInputs& 
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec) {
   AttentionInputs inputs;
-  // Read all files first: a bad one is then reported before the other tensors are generated, which
-  // can take minutes
+  // Read all files first, so that a bad file is reported before the other tensors are generated,
+  // which can take minutes
   for (const auto& [tensor, path, values] : kInputMembers) {
     if ((paths.*path).empty()) continue;
     ATTNSCOPE_TRY(inputs.*values, load(problem, tensor, paths.*path));

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 3> enum_names(InputKind) {
   return {"gaussian", "outlier", "needle"};
 }
 
-/// Which data a computation runs on (input_element.h says what each kind is).
+/// The data that a computation runs on; input_element.h describes the kinds.
 struct InputSpec {
   InputKind kind = InputKind::gaussian;
   std::uint64_t seed = 0;
@@ -46,7 +46,7 @@ AttentionProblem one_head_of(const AttentionProblem& problem, Index b = 0, Index
 /// same values as in make_inputs(), without generating the rest.
 AttentionInputs make_head_inputs(const AttentionProblem& problem, const InputSpec& spec, Index b,
                                  Index h);
-/// The same, cut out of given tensors.
+/// The same, extracted from the given tensors.
 AttentionInputs head_of(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                         Index h);
 
@@ -61,9 +61,9 @@ struct InputPaths {
   bool operator==(const InputPaths&) const = default;
 };
 
-/// Reads the named files, rounds them to the problem's precision, and generates the tensors that
-/// have no path from `spec`. invalid_request if a file cannot be read, has a different shape from
-/// the problem's tensor, or contains a value that is not finite after rounding.
+/// Reads the named files, rounds them to the problem's precision, and generates the tensors without
+/// a path according to `spec`. invalid_request if a file cannot be read, has a shape other than the
+/// problem's tensor, or contains a value that is not finite after rounding.
 Result<AttentionInputs> load_inputs(const AttentionProblem& problem, const InputPaths& paths,
                                     const InputSpec& spec = {});
 

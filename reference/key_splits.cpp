@@ -24,7 +24,7 @@ Index split_count(const AttentionProblem& problem, const Tiling& tiling, Index s
   const Index blocks = row_tile_blocks(problem, tiling);
   if (fills(blocks, sm_count)) return 1;
 
-  // How full the SMs are over all waves of thread blocks
+  // The occupancy of the SMs over all waves of thread blocks
   const auto fullness = [&](Index splits) {
     const double waves = static_cast<double>(blocks * splits) / static_cast<double>(sm_count);
     return waves / std::ceil(waves);
@@ -34,7 +34,7 @@ Index split_count(const AttentionProblem& problem, const Tiling& tiling, Index s
   double best = 0.0;
   for (Index splits = 1; splits <= most; ++splits) best = std::max(best, fullness(splits));
   for (Index splits = 1; splits <= most; ++splits) {
-    // Of two counts with splits of equal length, the smaller has no empty split
+    // Of two counts with equally long splits, the smaller has no empty split
     const bool shorter = splits == 1 || ceil_div(Tc, splits) < ceil_div(Tc, splits - 1);
     if (shorter && fullness(splits) >= kGoodEnough * best) return splits;
   }

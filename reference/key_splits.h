@@ -1,11 +1,11 @@
-/// The number of parts into which split_kv cuts the keys: one rule for the model and the kernel.
+/// The number of parts into which split_kv divides the keys: one rule for the model and the kernel.
 #pragma once
 
 #include "reference/attention_problem.h"
 
 namespace attnscope {
 
-/// Largest number of splits.
+/// The largest number of splits.
 inline constexpr Index kMostSplits = 128;
 
 /// The number of splits that fills `sm_count` SMs of a GPU, as Flash-Decoding chooses it: 1 if the

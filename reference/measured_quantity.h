@@ -1,4 +1,4 @@
-/// A quantity that was measured several times: a rate, a latency, a capacity of a GPU.
+/// A quantity of a GPU that was measured several times: a rate, a latency or a capacity.
 #pragma once
 
 #include <fmt/core.h>
@@ -11,7 +11,7 @@ namespace attnscope {
 struct MeasuredQuantity {
   std::string name;  ///< ends in its unit: "dram_read_bytes_per_s"
   std::string unit;  ///< "bytes/s"
-  std::string how;   ///< what was measured, in one sentence
+  std::string how;   ///< the measurement, in one sentence
   double value = 0;  ///< median of the repeats
   double min = 0;
   double max = 0;
@@ -23,7 +23,7 @@ struct MeasuredQuantity {
   bool operator==(const MeasuredQuantity&) const = default;
 };
 
-/// The number with seven significant digits: far more than any measurement has.
+/// The number with seven significant digits: far more than any measurement supports.
 inline double to_seven_digits(double value) {
   return std::strtod(fmt::format("{:.6e}", value).c_str(), nullptr);
 }

@@ -17,7 +17,7 @@ std::string one_line(std::string_view text) {
   line.reserve(text.size());
   for (std::size_t at = 0; at < text.size(); ++at) {
     const bool is_ascii_control = byte(at) < 0x20 || byte(at) == 0x7f;
-    // U+0080 to U+009F, which terminals take for escapes as well
+    // U+0080 to U+009F, which terminals also interpret as escapes
     const bool is_wide_control = byte(at) == 0xc2 && byte(at + 1) >= 0x80 && byte(at + 1) <= 0x9f;
     line.push_back(is_ascii_control || is_wide_control ? '?' : text[at]);
     if (is_wide_control) ++at;
@@ -32,7 +32,8 @@ std::string shortened(std::string_view text, std::size_t most) {
     return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
   };
 
-  // Keep three quarters from the beginning, which names the place, and the rest from the end
+  // Take three quarters of the text from the beginning, which names the location, and the rest from
+  // the end
   std::size_t begin = (most - kEllipsis.size()) / 4 * 3;
   std::size_t end = text.size() - (most - kEllipsis.size()) / 4;
   for (int step = 0; step < 3 && begin > 0 && is_inside_character(begin); ++step) --begin;
@@ -66,7 +67,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> nearest_name(std::string_view name,
                                         std::span<const std::string> candidates) {
-  // Longer text is not a misspelling, and comparing it is slow
+  // Longer text is not a misspelling, and is slow to compare
   constexpr std::size_t kLongestName = 200;
   if (name.size() > kLongestName) return std::nullopt;
   std::optional<std::string> nearest;

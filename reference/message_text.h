@@ -1,5 +1,5 @@
-/// Text for messages: one line, whatever a file or user input contains; the name nearest to a
-/// mistyped one; sizes with their units.
+/// Text for messages: a single line, whatever a file or user input contains; the name closest to a
+/// mistyped one; sizes with units.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace attnscope {
 
-/// The text with '?' for every control character (line breaks and escapes among them), so that it
-/// neither ends the line nor moves the cursor. UTF-8; the other bytes are kept.
+/// The text with '?' for every control character, including line breaks and escapes, so that it
+/// neither ends the line nor moves the cursor. UTF-8; other bytes are kept.
 std::string one_line(std::string_view text);
 
 /// Longest error message, in bytes.
 inline constexpr std::size_t kMostMessageBytes = 500;
 
-/// The text with its middle replaced with "..." if it has more than `most` bytes; whole
-/// characters of UTF-8 are kept.
+/// The text with its middle replaced with "..." if it has more than `most` bytes; UTF-8 characters
+/// are not split.
 std::string shortened(std::string_view text, std::size_t most = kMostMessageBytes);
 
 /// The candidate with the smallest edit distance to `name` (case ignored), or nothing if more
@@ -34,13 +34,13 @@ std::string unknown_name_message(std::string_view kind, std::string_view name,
 /// The names as a choice: "dark, light or contrast".
 std::string alternatives(std::span<const std::string_view> names);
 
-/// The text for use inside a one-line message: control characters become '?', and text beyond 80
-/// characters is cut off.
+/// The text for use inside a one-line message: control characters become '?', and text is truncated
+/// to 80 characters.
 std::string printable(std::string_view text);
 
 /// "512 B", "227 KiB", "98.05 KiB", "60 MiB": four significant digits.
 std::string capacity_text(Index bytes);
-/// "98.05 of 256 KiB": what is used, in the unit of the capacity.
+/// "98.05 of 256 KiB": the amount used, in the unit of the capacity.
 std::string used_capacity_text(Index used_bytes, Index capacity_bytes);
 
 /// A value scaled by a power of 1000, and the SI prefix of that power: "p" to "E".

@@ -11,7 +11,7 @@ namespace attnscope {
 namespace {
 
 /// Turns a row of scores into exp(S - shift) over `keys` and 0 elsewhere; returns the sum. A shift
-/// of -inf belongs to a row that attends to no key: all values become 0.
+/// of -inf marks a row that attends to no key: all values become 0.
 template <typename Row>
 double exponentiate(Row&& row, const KeyRange& keys, double shift) {
   if (shift == -kInfinity) {

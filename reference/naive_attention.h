@@ -29,7 +29,7 @@ struct Gradients {
 /// FlashAttention (arXiv 2205.14135), section B.2, on whole rows: dV = P^T dO, dP = dO V^T,
 /// D = rowsum(dO * O), dS = P * (dP - D), dQ = softmax_scale dS K, dK = softmax_scale dS^T Q.
 /// The derivative of the soft cap is 1 - (S / cap)^2, that of dropout its factor Z:
-/// dV = (Z * P)^T dO, dP = Z * dO V^T, and D stays rowsum(P * dP).
+/// dV = (Z * P)^T dO, dP = Z * dO V^T, and D remains rowsum(P * dP).
 /// `forward` is naive_forward of the same problem and inputs.
 Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs& inputs,
                          const ForwardResult& forward);
@@ -38,10 +38,10 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
 struct PartialRow {
   double m;               ///< maximum of S over the keys seen; -inf when there are none
   double l;               ///< sum of exp(S - m) over the keys seen
-  std::vector<double> O;  ///< [d], (dropped) softmax over the keys seen times V; 0 if none
+  std::vector<double> O;  ///< [d], softmax (after dropout) over the keys seen, times V; 0 if none
 };
 
-/// The query's row of head h after those keys of `seen` that the query attends to.
+/// The state of the query's row in head h after the keys of `seen` that the query attends to.
 PartialRow partial_forward(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                            Index h, Index query, KeyRange seen);
 

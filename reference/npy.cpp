@@ -118,7 +118,7 @@ class HeaderParser {
   std::string_view text_;
 };
 
-/// Bytes that an array of this shape takes; nothing beyond 2^62.
+/// The bytes of an array of this shape; nothing if more than 2^62.
 std::optional<std::size_t> payload_bytes(const std::vector<Index>& shape, std::size_t element) {
   constexpr Index kMaxBytes = Index{1} << 62;
   Index bytes = static_cast<Index>(element);
@@ -139,7 +139,7 @@ T read_as(const char* from) {
   return value;
 }
 
-/// Converts one element for each of the values.
+/// Converts one element per value.
 using Widen = void(const char* from, std::span<double> values);
 
 template <typename T, auto to_double = [](T value) { return static_cast<double>(value); }>
@@ -191,8 +191,7 @@ const NpyElement* find_type(std::string_view descr, NpyTypes types) {
   return type;
 }
 
-/// Splits a file into the text of its header and its payload; an error's message says what is
-/// wrong.
+/// Splits a file into the text of its header and its payload; an error's message gives the reason.
 struct Parts {
   std::string_view header;
   std::string_view payload;
@@ -257,7 +256,7 @@ Result<std::uintmax_t> size_of_file(const std::string& path) {
   return size;
 }
 
-/// Nothing if the header is followed by exactly the bytes that the shape needs.
+/// Nothing if the header is followed by exactly the bytes that the shape requires.
 std::optional<Error> check_payload(const TypedHeader& header, std::uintmax_t bytes,
                                    std::string_view name) {
   const auto& [fields, type] = header;

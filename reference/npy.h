@@ -18,11 +18,11 @@ namespace attnscope {
 /// An array of any rank, widened to double.
 struct NpyArray {
   std::vector<Index> shape;
-  std::vector<double> data;  ///< one value for each element, C order
+  std::vector<double> data;  ///< one value per element, C order
 };
 
-/// Which types a file may hold: '<f2', '<f4' and '<f8', or also whole numbers of 1 to 8 bytes and
-/// booleans.
+/// The types that a file may hold: '<f2', '<f4' and '<f8', optionally also whole numbers of 1 to 8
+/// bytes and booleans.
 enum class NpyTypes : std::uint8_t { floating, any_number };
 
 /// Parses a whole file held in memory. Every message begins with `name`. invalid_request for
@@ -33,7 +33,7 @@ Result<NpyArray> parse_npy(std::string_view bytes, std::string_view name,
 
 struct NpyElement;
 
-/// Reads a file's values a part at a time.
+/// Reads a file's values in parts.
 class NpyReader {
  public:
   /// Opens a file and reads its header. Errors as in read_npy(), except for those about the
@@ -43,7 +43,8 @@ class NpyReader {
   const std::vector<Index>& shape() const { return shape_; }
   /// Nothing if the header is followed by exactly the bytes that the shape requires.
   const std::optional<Error>& wrong_size() const { return wrong_size_; }
-  /// Reads the next values, in C order; no more than are left. Errors as in read_npy().
+  /// Reads the next values, in C order; there must be at least as many left. Errors as in
+  /// read_npy().
   std::optional<Error> read(std::span<double> values);
 
  private:

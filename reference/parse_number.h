@@ -1,4 +1,4 @@
-/// Numbers in text that a user or a file gives.
+/// Numbers in text from a user or a file.
 #pragma once
 
 #include <charconv>
@@ -9,7 +9,7 @@
 namespace attnscope {
 
 /// The whole text as a number, whatever the locale; nothing if anything precedes or follows it,
-/// or when it does not fit the type.
+/// or if it does not fit the type.
 template <typename Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number value{};

@@ -16,31 +16,32 @@ namespace attnscope {
 enum class ErrorCode : std::uint8_t {
   other,           ///< see the message: a file, a library, this machine
   not_understood,  ///< the text is not a value of the field
-  out_of_range,    ///< the number lies outside the field's limits
+  out_of_range,    ///< the number is outside the field's limits
   unknown_name,    ///< no such algorithm, GPU, scene, ...
   missing,         ///< the field must be given
   not_applicable,  ///< the algorithm or kernel does not offer this choice
-  contradiction,   ///< fields that exclude one another, or do not agree
-  does_not_fit,    ///< on the chip, or in memory
+  contradiction,   ///< fields that exclude one another or are inconsistent
+  does_not_fit,    ///< does not fit on the chip or in memory
   too_many,        ///< more tiles than can be counted or shown
   cancelled,       ///< the user cancelled the work
 };
 
-/// Why something could not be done or obtained.
+/// The reason why something could not be done or obtained.
 struct Error {
   enum class Kind {
     invalid_request,  ///< the user's choice cannot work; the command line exits with 2
     failed,           ///< the work was attempted and failed; the command line exits with 1
-    unavailable,      ///< this machine lacks what it needs (GPU, library, permission)
+    unavailable,      ///< this machine lacks a requirement (GPU, library, permission)
   };
   Kind kind = Kind::failed;
-  /// One line: what, why, what would be accepted. It names a field by field_name(), which
+  /// One line: the error, its reason and the accepted values. It names a field by field_name(),
+  /// which
   /// words() replaces with the reader's name for the field.
   std::string message;
   ErrorCode code = ErrorCode::other;
   std::string field = {};  ///< key of the field to change (run_fields.h); empty: none in particular
-  std::string value = {};  ///< the text that the field was given
-  std::string accepted = {};  ///< what the field would accept
+  std::string value = {};  ///< the text given for the field
+  std::string accepted = {};  ///< the values that the field accepts
 };
 
 inline Error invalid_request(std::string message) {
@@ -83,8 +84,8 @@ inline Error cancelled() {
 /// Marks a field's name in a message; words() replaces it with the reader's name for the field.
 std::string field_name(std::string_view key);
 
-/// Who reads the text: fields are "--seq-len" on the command line, "N" on the screen, "seq_len" in
-/// files and in the C interface.
+/// The reader of the text: a field is called "--seq-len" on the command line, "N" on the screen,
+/// "seq_len" in files and in the C interface.
 enum class Reader : std::uint8_t { command_line, screen, file };
 
 /// The text with every field_name() replaced with the reader's name for the field: one line of at
@@ -116,7 +117,7 @@ class Result {
 
 /// Assigns the value of a Result to a variable, which may be declared here, or returns the Result's
 /// error from the calling function: ATTNSCOPE_TRY(const auto gpu, load_gpu(name)); It expands to
-/// several statements: an if needs braces around it.
+/// several statements, so it needs braces inside an if.
 #define ATTNSCOPE_TRY(declaration, ...) \
   ATTNSCOPE_TRY_AT_(declaration, ATTNSCOPE_RESULT_AT_(__LINE__), __VA_ARGS__)
 #define ATTNSCOPE_RESULT_AT_(line) ATTNSCOPE_RESULT_(line)

@@ -1,8 +1,8 @@
 /// Rounding of doubles to the storage types fp32, fp16 and bf16, to nearest, ties to even.
 ///
-/// Each conversion rounds once, straight from the double: going through float first would round
-/// twice and miss some ties. Subnormals are kept, values beyond the largest finite one become
-/// infinities as in IEEE 754, infinities and NaN are unchanged.
+/// Each conversion rounds once, directly from the double: rounding to float first would round twice
+/// and mishandle some ties. Subnormals are kept; values beyond the largest finite one become
+/// infinities, as in IEEE 754; infinities and NaN are unchanged.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,8 @@ namespace detail {
 inline constexpr int kDoubleFractionBits = 52;
 inline constexpr std::uint64_t kDoubleSignBit = std::uint64_t{1} << 63;
 
-/// Rounds to `format`, a compile-time constant at every call, so that the branches below fold away.
+/// Rounds to `format`, a compile-time constant in every call, so that the compiler removes the
+/// branches below.
 inline double round_to_format(const FloatFormat& format, double x) {
   const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
   const double magnitude = std::bit_cast<double>(bits & ~kDoubleSignBit);
@@ -56,7 +57,7 @@ inline double round_to_format(const FloatFormat& format, double x) {
     return std::copysign((magnitude + anchor) - anchor, x);
   }
 
-  // Round the significand in place; a carry moves into the exponent, as it should
+  // Round the significand in place; a carry correctly increments the exponent
   const int dropped_bits = kDoubleFractionBits - format.fraction_bits;
   const std::uint64_t last_kept = (bits >> dropped_bits) & 1;
   const std::uint64_t below_half = (std::uint64_t{1} << (dropped_bits - 1)) - 1;

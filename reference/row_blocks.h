@@ -1,5 +1,5 @@
-/// How the reference walks the score matrix: in blocks of query rows, each with the smallest range
-/// that contains all keys its rows attend to, ignoring the block mask.
+/// The blocks of query rows in which the reference traverses the score matrix, each with the
+/// smallest range that contains all keys its rows attend to, ignoring the block mask.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +40,8 @@ void for_each_row_block(const AttentionProblem& problem, Index b, Visit&& visit)
   }
 }
 
-/// Sets the scores that the block mask hides to -inf, in a row of scores over the keys [keys.begin,
-/// keys.end).
+/// In a row of scores over the keys [keys.begin, keys.end), sets those that the block mask hides to
+/// -inf.
 template <typename Row>
 void hide_masked_tiles(const AttentionProblem& problem, Index query, const KeyRange& keys,
                        Row&& row) {

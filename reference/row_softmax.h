@@ -1,5 +1,6 @@
 /// Softmax of one row by three methods, with every operation rounded to one precision. Shows why
-/// the largest score is subtracted first, and that finding it in the same sweep costs no accuracy.
+/// the largest score is subtracted first, and that finding it in the same sweep does not reduce
+/// accuracy.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,11 @@ constexpr std::array<std::string_view, 3> enum_names(SoftmaxMethod) {
 
 struct RowSoftmax {
   std::vector<double> P;
-  double l = 0;                ///< infinite if the sum overflowed
-  Index overflowed_elems = 0;  ///< numerators p_k that are infinite
-  Index nan_elems = 0;         ///< elements of P that are NaN
-  double max_abs_error = 0;    ///< of P against softmax(rounded x) in double; NaN elements left out
+  double l = 0;                    ///< infinite if the sum overflowed
+  Index overflowed_elems = 0;      ///< numerators p_k that are infinite
+  Index nan_elems = 0;             ///< elements of P that are NaN
+  double max_abs_error = 0;        ///< of P against softmax(rounded x) in double, without NaN
+                                   ///< elements
   double score_max_abs_error = 0;  ///< of P against softmax(unrounded x) in double
 };
 
@@ -42,8 +44,8 @@ std::vector<OnlineState> online_states(DType precision, std::span<const double> 
 /// The softmax of x, which is rounded to the precision first.
 RowSoftmax row_softmax(SoftmaxMethod method, DType precision, std::span<const double> x);
 
-// Why the softmax is online: the naive, safe and online softmax of one query row of a run, with
-// every operation rounded, and the intermediate states of the online one.
+// The demonstration of why the softmax is online: the naive, safe and online softmax of one query
+// row of a run, with every operation rounded, and the intermediate states of the online one.
 
 /// The online softmax, in fp32 as kernels compute it, after the keys of one column tile.
 struct OnlineStep {
@@ -69,10 +71,11 @@ struct SoftmaxMethods {
 
 inline constexpr DType kShownTypes[] = {DType::fp16, DType::fp32};
 
-/// Longest row that is compared.
+/// The longest row that is compared.
 inline constexpr Index kMaxComparedKeys = Index{1} << 16;
 
-/// Compares the methods on a query's row `scores`, hidden keys at -inf; column tiles have Bc keys.
+/// Compares the methods on a query's row of scores, where hidden keys are -inf; column tiles have
+/// Bc keys.
 SoftmaxMethods softmax_methods(Index query, std::span<const double> scores, Index Bc);
 
 }  // namespace attnscope

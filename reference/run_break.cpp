@@ -37,7 +37,7 @@ std::optional<Index> number_from(std::string_view text, Index least, Index most)
   return number && *number >= least && *number <= most ? number : std::nullopt;
 }
 
-/// Parses "2.0": thread block 2, for the first time.
+/// Parses "2.0": the first execution in thread block 2.
 std::optional<Occurrence> parse_occurrence(std::string_view text) {
   constexpr Index kMost = Index{1} << 40;
   const auto parts = parts_of(text, '.');

@@ -1,5 +1,5 @@
-/// A deliberate error in a run, which shows what depends on it: an operation of the schedule that
-/// is dropped, or a row statistic that is replaced by a number.
+/// A deliberate error in a run, to show what depends on it: an operation of the schedule is
+/// dropped, or a row statistic is replaced by a number.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ namespace attnscope {
 /// One execution of an operation.
 struct Occurrence {
   Index block = 0;  ///< the thread block, within the head
-  Index time = 0;   ///< 0: its first execution in the block, counted agent after agent
+  Index time = 0;   ///< 0: its first execution in the block, counted agent by agent
   bool operator==(const Occurrence&) const = default;
 };
 
-/// Operations of one launch, by their line of pseudo-code, by what they do, or by both. Names are
-/// checked where the schedule is known: check_break() in sim/schedule/breaks.h.
+/// Operations of one launch, selected by their line of pseudo-code, by their kind, or by both.
+/// Names are checked where the schedule is known: check_break() in sim/schedule/breaks.h.
 struct DroppedOp {
   std::string launch;              ///< "forward"
   Index line = 0;                  ///< of the launch's pseudo-code, from 1; 0: any line
@@ -28,14 +28,14 @@ struct DroppedOp {
   bool operator==(const DroppedOp&) const = default;
 };
 
-/// A row statistic that has this value on chip, whatever is computed or loaded.
+/// A row statistic that is fixed at this value on chip, whatever is computed or loaded.
 struct ReplacedOperand {
   std::string tensor;  ///< "alpha"
   Index value = 0;     ///< 0 or 1
   bool operator==(const ReplacedOperand&) const = default;
 };
 
-/// At most one of the two is set.
+/// At most one of the two members is set.
 struct RunBreak {
   DroppedOp dropped;         ///< none if its launch is ""
   ReplacedOperand replaced;  ///< none if its tensor is ""

@@ -9,10 +9,10 @@
 
 namespace attnscope {
 
-/// How a field is written in JSON, and what a box on the screen offers for it.
+/// The form of a field in JSON, and of its input on the screen.
 enum class FieldKind : std::uint8_t {
   whole,    ///< a whole number between RunField::min and RunField::max
-  seed,     ///< a whole number of 64 bits without a sign
+  seed,     ///< an unsigned 64-bit number
   decimal,  ///< a number
   flag,     ///< true or false; an option without a value
   name,     ///< one of RunField::values
@@ -31,8 +31,8 @@ constexpr std::array<std::string_view, 3> enum_names(FieldTarget) {
 enum class FieldFile : std::uint8_t {
   none,
   npy,             ///< an array
-  npy_or_pattern,  ///< an array if the text ends with ".npy", else a pattern
-  gpu,             ///< a GPU's description, or a shipped one by its name
+  npy_or_pattern,  ///< an array if the text ends in ".npy", else a pattern
+  gpu,             ///< a GPU's description, or the name of a shipped one
 };
 
 /// One value of a field with a fixed list of names.
@@ -42,7 +42,7 @@ struct FieldValue {
   std::string_view help;   ///< one sentence; may be empty
 };
 
-/// How a field's text is printed and parsed.
+/// Printing and parsing of a field's text.
 struct FieldAccess {
   std::string (*print)(const RunSpec&) = nullptr;
   bool (*parse)(std::string_view, RunSpec&) = nullptr;
@@ -59,18 +59,18 @@ struct FieldScope {
 struct RunField {
   std::string_view key;         ///< "seq_len": unique
   std::string_view json;        ///< path of the key's object in a file, "problem"; empty: the root
-  std::string_view json_key;    ///< its name there
+  std::string_view json_key;    ///< its name in that object
   std::string_view option;      ///< "seq-len"; empty: not on the command line
   std::string_view value_name;  ///< of the option's value, "N"; empty for a flag
   std::string_view label;       ///< on the screen: "N"
-  std::string_view help;        ///< what the field is
+  std::string_view help;        ///< description of the field
   std::string_view accepted;    ///< accepted values; empty: accepted_text() derives them
-  std::string_view by_rule;     ///< what the unset field means: "the GPU's"; empty: never unset
+  std::string_view by_rule;     ///< meaning of the unset field: "the GPU's"; empty: never unset
   FieldKind kind = FieldKind::text;
   FieldTarget target = FieldTarget::both;
   FieldFile file = FieldFile::none;
-  /// Written to files even with its default value; in a nested object such as "problem/dropout"
-  /// only when one of the object's fields differs from its default.
+  /// Written to files even with its default value; in a nested object such as "problem/dropout",
+  /// only if one of the object's fields differs from its default.
   bool always_stored = false;
   bool repeatable = false;                  ///< its option may be given several times, for a list
   Index min = 0, max = 0;                   ///< of `whole`
@@ -80,8 +80,9 @@ struct RunField {
 
   /// Its value in the command line's spelling; "" if it is unset, "true" or "" for a flag.
   std::string print(const RunSpec& spec) const { return access.print(spec); }
-  /// Sets the field from the text; "" unsets a field that can be unset. False, with the spec
-  /// unchanged, when the text is not understood. validate() checks whether the value can work.
+  /// Sets the field from the text; "" unsets a field that can be unset. Returns false and leaves
+  /// the spec unchanged if the text is not understood. validate() checks whether the value can
+  /// work.
   bool parse(std::string_view text, RunSpec& spec) const { return access.parse(text, spec); }
 };
 

@@ -1,10 +1,10 @@
-/// One question, one struct: which attention runs, on which data, in which tiles, on which GPU.
+/// A run: its attention problem, data, tiles and GPU, all in one struct.
 ///
-/// A RunSpec is the request; unset fields follow by rule. It is made from options, a scene, a
-/// recording or the screen by one table of fields (run_fields.h). resolve() (sim/resolve.h,
+/// A RunSpec is the request; rules set its unset fields. It is made from options, a scene, a
+/// recording or the screen through one table of fields (run_fields.h). resolve() (sim/resolve.h,
 /// kernels/resolve.h) turns it into a ResolvedRun, the identity that caches, comparisons and
-/// recordings use. How a run is measured (repeats, cache state) and what the screen shows are not
-/// part of either.
+/// recordings use. Neither includes how a run is measured (repeats, cache state) or what the screen
+/// shows.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@
 
 namespace attnscope {
 
-/// The rule that sets the sides of a tile that are not given.
+/// The rule that sets unspecified sides of a tile.
 enum class TilingRule : std::uint8_t {
   by_default,  ///< flash1: `paper` if it fits, else `largest`; kernels: their own
   paper,       ///< Bc = ceil(M / 4d), Br = min(Bc, d) (arXiv 2205.14135, Algorithm 1, line 1)
@@ -37,8 +37,7 @@ constexpr std::array<std::string_view, 4> enum_names(TilingRule) {
 }
 
 struct RunSpec {
-  /// Its block mask is drawn by resolve(), from `block_mask` below; one that is already set is
-  /// kept.
+  /// resolve() draws its block mask from `block_mask` below, unless it is already set.
   AttentionProblem problem;
   std::string algorithm = "flash2";
   PassKind pass = PassKind::forward;
@@ -51,12 +50,12 @@ struct RunSpec {
   bool separate_heads = false;  ///< split_kv: a tile per query head, not per group
   std::optional<Index> warps;   ///< of a thread block; unset: kPaperWarps
   std::optional<WarpPartition> warp_partition;  ///< unset: the algorithm's
-  bool round_to_storage = false;   ///< the model's values are rounded where a kernel rounds them
-  bool fp32_accumulators = false;  ///< the model's on-chip results are rounded to fp32
-  /// Whether a slot on chip still holds the previous tile, not NaN, before its tile is loaded.
+  bool round_to_storage = false;                ///< the model rounds values where a kernel does
+  bool fp32_accumulators = false;               ///< the model rounds on-chip results to fp32
+  /// Whether a slot on chip holds the previous tile, rather than NaN, until its tile is loaded.
   bool stale_memory = false;
   bool deterministic = false;   ///< backward: dQ is bit-identical on every run
-  bool allow_overflow = false;  ///< a tiling that does not fit on the chip is counted anyway
+  bool allow_overflow = false;  ///< count a tiling even if it does not fit on the chip
   InputSpec inputs;
   InputPaths files;                             ///< instead of generated tensors
   std::string gpu = "h200";                     ///< a name in assets/gpus, or a file

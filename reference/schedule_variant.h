@@ -1,5 +1,5 @@
-/// Variants of an algorithm: what a framework or a kernel does differently from its paper, so that
-/// the difference can be counted.
+/// Variants of an algorithm: deviations of a framework or a kernel from the paper, so that their
+/// effect can be counted.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 namespace attnscope {
 
 /// How much of standard attention's elementwise work one launch combines. Launches that the problem
-/// does not need (no mask, no dropout) are left out.
+/// does not need (no mask, no dropout) are omitted.
 enum class Fusion : std::uint8_t {
-  separate,  ///< scale, mask, softmax, dropout: a launch each, forward and backward
+  separate,  ///< scale, mask, softmax, dropout: one launch each, forward and backward
   figure2,   ///< one accounting that yields the 40.3 GB of arXiv 2205.14135, Figure 2, which the
              ///< paper does not explain: scale in the product, separate mask launch in the forward
              ///< pass, separate dropout launch in both
@@ -26,9 +26,9 @@ constexpr std::array<std::string_view, 4> enum_names(Fusion) {
   return {"separate", "figure2", "pairs", "rows"};
 }
 
-/// Largest number of buffers of K_j and V_j: the number of a tensor's slots on chip.
+/// The largest number of buffers of K_j and V_j, which is the number of slots per tensor on chip.
 inline constexpr Index kMaxStages = 4;
-/// Largest number of groups of warps that compute.
+/// The largest number of warp groups that compute.
 inline constexpr Index kMaxConsumers = 3;
 
 /// The tile of a matrix product's result, in elements; 0: the side from the tiling, or all of d.
@@ -38,8 +38,8 @@ struct ProductTile {
   bool operator==(const ProductTile&) const = default;
 };
 
-/// The tiles of standard attention's products, by the matrix that each computes. A library chooses
-/// each tile separately.
+/// The tiles of standard attention's products, one for each result matrix. A library chooses each
+/// separately.
 struct ProductTiles {
   ProductTile S;   ///< queries by keys
   ProductTile O;   ///< queries by d
@@ -50,7 +50,8 @@ struct ProductTiles {
   bool operator==(const ProductTiles&) const = default;
 };
 
-/// The choices that an algorithm leaves open, besides its tiles. The defaults are the paper's.
+/// The choices that an algorithm leaves open, apart from its tiles. The defaults are those of the
+/// paper.
 struct ScheduleVariant {
   Carry carry = Carry::problem;  ///< precision of O in HBM between passes: flash1, block_sparse
   Fusion fusion = Fusion::rows;  ///< standard
@@ -70,15 +71,15 @@ struct ScheduleVariant {
   /// than 1, tile j + stages - 1 is loaded while tile j is processed. Backward, with consumers:
   /// buffers of Q_i, dO_i, LSE_i, D_i and dS.
   Index stages = 1;
-  /// flash2, block_sparse2: groups of warps that compute, each its share of the row tile's rows,
-  /// beside one that loads K_j and V_j for all of them. Backward: each its share of the column
-  /// tile's keys, beside warps that load Q_i and dO_i, load LSE_i and D_i, and add dQ_i. They
+  /// flash2, block_sparse2: groups of warps that compute, each on its share of the row tile's rows,
+  /// beside one that loads K_j and V_j for all of them. Backward: each on its share of the column
+  /// tile's keys, beside warps that load Q_i and dO_i, load LSE_i and D_i, and add dQ_i. The groups
   /// synchronize at barriers. 0: every warp loads and computes.
   Index consumers = 0;
   /// flash2: tiles in which the mask leaves no key are loaded and computed like the others.
   bool visit_hidden = false;
-  /// An operation that is dropped, or an operand that is replaced. Values are then wrong; every
-  /// count is that of the correct run.
+  /// A dropped operation, or a replaced operand. The values are then wrong, but all counts are
+  /// those of the correct run.
   RunBreak broken;
   bool operator==(const ScheduleVariant&) const = default;
 };

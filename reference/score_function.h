@@ -1,4 +1,4 @@
-/// What happens to the scores between Q K^T and the product with V, besides the mask. In this
+/// The operations on the scores between Q K^T and the product with V, apart from the mask. In this
 /// order, as in the flash-attention sources:
 ///   S = cap tanh(S / cap)                      soft-capping
 ///   S = S - slope |k - (q + N_kv - N)|         ALiBi (arXiv 2108.12409), a slope per query head
@@ -21,7 +21,7 @@ struct Dropout {
   double probability = 0;  ///< in [0, 1); 0 drops nothing
   std::uint64_t seed = 0;
   /// Index of the problem's first batch entry and query head in the batch for which the bits are
-  /// drawn: not 0 for a problem that was cut out of a larger one.
+  /// drawn: nonzero for a problem that is part of a larger one.
   std::int64_t first_batch = 0;
   std::int64_t first_head = 0;
 
@@ -47,7 +47,7 @@ std::vector<double> standard_alibi_slopes(std::int64_t heads);
 /// "none", or for example "softcap 30, alibi, dropout 0.1 (seed 7)".
 std::string to_string(const ScoreFunction& score);
 
-/// Nothing if the score function fits a problem with this number of query heads.
+/// Nothing if the score function is valid for a problem with this number of query heads.
 std::optional<Error> validate(const ScoreFunction& score, std::int64_t heads);
 
 }  // namespace attnscope

@@ -28,7 +28,7 @@ class ScoreSteps {
     });
   }
 
-  /// Turns scaled scores x into d(score) / dx = 1 - tanh(x / cap)^2. Needs a soft cap.
+  /// Turns scaled scores x into d(score) / dx = 1 - tanh(x / cap)^2. Requires a soft cap.
   template <typename Row>
   void slopes(Row&& row) const {
     for_each(row, [&](double x, Index) {

@@ -13,7 +13,7 @@ namespace attnscope {
 
 namespace {
 
-/// No key lies farther from a diagonal than this.
+/// No key is farther from a diagonal than this.
 constexpr Index kLongestSide = 2 * kMaxSequenceLength;
 /// Longer lists are summarised by their smallest and largest value.
 constexpr Index kMostNamedLengths = 16;

@@ -1,6 +1,6 @@
 /// The steps of the algorithms. A step is one line of a launch's pseudo-code, with the operations
-/// that name the line; the hooks of a traced kernel and the marked lines of its CUDA source name it
-/// as well.
+/// that refer to the line; the hooks of a traced kernel and the marked lines of its CUDA source
+/// refer to it as well.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@ enum class Step : std::uint8_t {
   outer_loop, inner_loop,
   inner_loop_again,     ///< the second sweep over a row that is read twice
   given,                ///< the result of an earlier launch
-  load_row_tile,        ///< Q_i and what is loaded with it: O_i, dO_i, dQ_i, row statistics
+  load_row_tile,        ///< Q_i and the tiles loaded with it: O_i, dO_i, dQ_i, row statistics
   load_column_tile,     ///< K_j, V_j
   load, load_again,     ///< the operands of one of standard's launches; again in its second sweep
   load_scores,          ///< S, for the derivative of the soft cap
   load_fp32,            ///< O or dQ, kept in fp32 between tiles
   load_split_LSE, load_split_output, load_head_gradients,
-  start,                ///< sums at 0, maxima at -inf
+  start,                ///< sums are 0, maxima -inf
   scores, scale,
   soft_cap, alibi, mask,
   soft_cap_again, alibi_again, mask_again,
@@ -62,7 +62,7 @@ constexpr std::array<std::string_view, kStepCount> enum_names(Step) {
       "store_key_gradients, store, store_factors, store_dropped");
 }
 
-/// Whether operations name the step's line, which is then not that of a loop.
+/// Whether operations refer to the step's line, which is then not that of a loop.
 constexpr bool has_operations(Step step) {
   return step > Step::given;
 }

@@ -26,9 +26,8 @@ struct Tiling {
 /// The widest head dimension that a fused kernel accepts.
 inline constexpr Index kMaxKernelHeadDim = 256;
 
-/// The width that tiles have on chip in a tensor-core kernel: the next of 16, 32, 64, 96, 128, 192,
-/// 256 (then multiples of 64), as in flash-attention. Columns beyond d are zero and never
-/// transferred.
+/// The width of tiles on chip in a tensor-core kernel: the next of 16, 32, 64, 96, 128, 192, 256
+/// (then multiples of 64), as in flash-attention. Columns beyond d are zero and never transferred.
 constexpr Index padded_head_dim(Index d) {
   if (d <= 32) return d <= 16 ? 16 : 32;
   const Index multiple = d <= 64 ? 64 : (d <= 128 ? 32 : 64);

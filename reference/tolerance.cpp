@@ -51,7 +51,7 @@ Tolerance tolerance_from(std::span<const double> yardstick, std::span<const doub
     if (std::isfinite(value)) largest = std::max(largest, std::fabs(value));
   }
   const ErrorReport error = compare(yardstick, ref);
-  // A yardstick that itself failed allows nothing: only the unit in the last place remains
+  // A yardstick that has itself failed allows no error: only the unit in the last place remains
   const bool usable = !error.has_nan && std::isfinite(error.max_abs_error);
   const double measured = usable ? k * error.max_abs_error : 0.0;
   return {std::max(measured, unit_in_last_place(stored, largest))};

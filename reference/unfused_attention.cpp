@@ -87,7 +87,7 @@ void softmax_block(const AttentionProblem& problem, const ScoreSteps& steps, Ind
   }
 }
 
-/// Adds one query head's dK and dV to its KV head's, and writes its dQ.
+/// Adds one query head's dK and dV to those of its KV head, and writes its dQ.
 void unfused_backward_head(const AttentionProblem& problem, const AttentionInputs& inputs, Index b,
                            Index h, Gradients& gradients) {
   const auto store = [dtype = problem.dtype](float x) { return store_as(dtype, x); };

@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// An unset member changes nothing.
+/// Unset members change nothing.
 struct WhatIf {
   std::optional<Index> sram_bytes;  ///< shared memory of a thread block
   std::optional<Index> l2_bytes;

@@ -35,7 +35,7 @@ Result<ResolvedRun> run_of(const AccuracyRequest& request, const AttentionProble
 /// From this score on, exponentials overflow in every type of the comparison.
 constexpr double kOverflowingScore = 89.0;  // exp(88.72...) is the largest fp32 number
 
-/// How much a comparison of this row shows: its sum l if the numerators overflow without a shift,
+/// A measure of how instructive this row is: its sum l if the numerators overflow without a shift,
 /// else 0.
 double interest(const Eigen::VectorXd& S) {
   const double m = S.maxCoeff();
@@ -129,7 +129,8 @@ Result<OrderCase> compare_orders(const AccuracyRequest& request, const Algorithm
   return entry;
 }
 
-/// Algorithms with both passes. The block-sparse ones, equal without a block mask, are left out.
+/// The algorithms with both passes, except the block-sparse ones, which are equal to others without
+/// a block mask.
 std::vector<const Algorithm*> dense_algorithms() {
   std::vector<const Algorithm*> dense;
   for (const Algorithm& algorithm : algorithms()) {

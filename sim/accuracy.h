@@ -1,6 +1,6 @@
-/// How accurate the algorithms are, in the precisions that kernels compute in: values are rounded
-/// where a kernel rounds them (stores and matrix operands to the problem's precision, accumulators
-/// to fp32) and compared with the reference in double.
+/// The accuracy of the algorithms in the precisions of the kernels: values are rounded where a
+/// kernel rounds them (stores and matrix operands to the problem's precision, accumulators to fp32)
+/// and compared with the reference in double.
 #pragma once
 
 #include <functional>
@@ -18,9 +18,10 @@ std::string_view rounded_output_note(std::string_view algorithm, Carry carry, DT
 
 struct AccuracyRequest {
   AttentionProblem problem;    ///< its N, N_kv and dtype are replaced by those below
-  std::vector<Index> lengths;  ///< N = N_kv of the error table
+  std::vector<Index> lengths;  ///< values of N = N_kv in the error table
   std::vector<DType> dtypes;
-  std::vector<Carry> carries = {Carry::fp32};  ///< flash1: precision of O (dQ) in HBM, each in turn
+  std::vector<Carry> carries = {Carry::fp32};  ///< flash1: the precisions of O (dQ) in HBM to
+                                               ///< compare
   PassKind pass = PassKind::backward;          ///< forward: only O; backward: the gradients too
   InputSpec inputs;
   Tiling tiling{64, 64};
@@ -68,7 +69,7 @@ struct AccuracyReport {
 
 /// Computes only the errors of the unfused computation and of every dense algorithm, grouped by
 /// type and length; flash1 in each of the request's precisions of O in HBM. `progress` receives the
-/// completed fraction; when it returns false, the result is failed, "cancelled". invalid_request as
+/// completed fraction; if it returns false, the result is failed, "cancelled". invalid_request as
 /// below.
 Result<std::vector<AccuracyCase>> accuracy_errors(const AccuracyRequest& request,
                                                   const std::function<bool(double)>& progress);

@@ -24,15 +24,15 @@ namespace {
 /// Larger files cannot be scenes, device descriptions or recordings.
 constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 25;
 
-/// No document of AttnScope's is nested more deeply, and one that is would overflow the stack when
-/// it is copied or written.
+/// No AttnScope document is nested more deeply; a deeper one would overflow the stack when copied
+/// or written.
 constexpr std::size_t kMaxDepth = 64;
 
-/// No file of AttnScope's needs a larger document: even one of one-digit numbers takes 8 bytes of
-/// memory for each of its bytes, and recordings and traces take less.
+/// No AttnScope file needs a larger document: even a file of one-digit numbers takes only 8 bytes
+/// of memory per byte, and recordings and traces take less.
 constexpr std::size_t kMaxDocumentBytes = 9 * kMaxFileBytes;
 
-/// Roughly the bytes that a value takes in memory, without its elements.
+/// Approximate bytes that a value takes in memory, without its elements.
 std::size_t memory_bytes(const json& value) {
   constexpr std::size_t kString = 48, kList = 32, kObject = 64;
   if (value.is_string()) return sizeof(json) + kString + value.get_ref<const std::string&>().size();
@@ -59,7 +59,7 @@ Place place_of(std::string_view text, std::size_t offset) {
 }
 
 /// Builds the document from the parser's events. Stops if objects and lists are nested deeper than
-/// kMaxDepth or the document takes kMaxDocumentBytes, and reports errors without an exception.
+/// kMaxDepth or the document exceeds kMaxDocumentBytes. Reports errors without exceptions.
 class DocumentBuilder {
  public:
   enum class Failure { none, too_deep, too_large, number_too_large, syntax };
@@ -68,7 +68,7 @@ class DocumentBuilder {
   explicit DocumentBuilder(json& document) : document_(document) {}
 
   Failure failure() const { return failure_; }
-  /// The byte at which the syntax is wrong, counted from 0.
+  /// The byte offset of the syntax error, counted from 0.
   std::size_t failure_offset() const { return failure_offset_; }
 
   // The parser's events; returning false ends the parsing
@@ -78,7 +78,7 @@ class DocumentBuilder {
   bool number_unsigned(std::uint64_t value) { return add(value); }
   bool number_float(double value, const std::string& /*text*/) { return add(value); }
   bool string(std::string& value) { return add(std::move(value)); }
-  bool binary(json::binary_t& /*value*/) { return false; }  // not in JSON text
+  bool binary(json::binary_t& /*value*/) { return false; }  // does not occur in JSON text
   bool start_object(std::size_t /*size*/) { return open(json::object()); }
   bool start_array(std::size_t /*size*/) { return open(json::array()); }
   bool key(std::string& name) {
@@ -113,7 +113,7 @@ class DocumentBuilder {
     return true;
   }
 
-  /// Adds the value's size; false if the document is then too large.
+  /// Adds the value's size; false if this makes the document too large.
   bool count(const json& value) {
     document_bytes_ += memory_bytes(value);
     if (document_bytes_ <= kMaxDocumentBytes) return true;
@@ -137,7 +137,7 @@ class DocumentBuilder {
   }
 
   json& document_;
-  std::vector<json*> open_;  ///< objects and lists that have not ended, outermost first
+  std::vector<json*> open_;  ///< objects and lists that are still open, outermost first
   json* member_ = nullptr;   ///< the value of the innermost object's last key
   std::size_t document_bytes_ = 0;
   Failure failure_ = Failure::none;
@@ -250,7 +250,7 @@ std::optional<Error> check_json_size(const std::filesystem::path& path, std::siz
 }
 
 Result<json> read_json_file(const std::filesystem::path& path) {
-  // Opening a pipe would wait for its writer, and a device may have no end
+  // Opening a pipe would wait for its writer, and a device may be endless
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored)) {
     return failed("cannot read {}: it is a directory", path.string());

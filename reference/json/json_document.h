@@ -1,5 +1,5 @@
-/// Reading AttnScope's JSON files: parse errors with their position, schemas with their version,
-/// fields with their path.
+/// Reading AttnScope's JSON files: parse errors with positions, schemas with versions, fields with
+/// paths.
 #pragma once
 
 #include <filesystem>
@@ -14,12 +14,12 @@
 
 namespace attnscope {
 
-/// The document in the text, or invalid_request: with line and column if it is not JSON, for
-/// objects and lists that are nested too deep, and for values that would take too much memory.
-/// `source` names the file in the message.
+/// The document in the text, or invalid_request: if it is not JSON (with line and column), if
+/// objects and lists are nested too deep, or if the values would take too much memory. `source` is
+/// the file's name in the message.
 Result<nlohmann::json> parse_json(std::string_view text, std::string_view source);
 
-/// Nothing if a file of this size can be read again, else failed.
+/// Nothing if a file of this size can be read back, else failed.
 std::optional<Error> check_json_size(const std::filesystem::path& path, std::size_t size_bytes);
 
 /// The document in the file; failed if it cannot be read.
@@ -34,8 +34,8 @@ std::optional<Error> check_schema(const nlohmann::json& document, std::string_vi
 /// such text can only come from a user, since files are checked when they are read.
 std::string json_dump(const nlohmann::json& document, int indent = -1);
 
-/// Bytes that may not be UTF-8, such as a file's name, as the text of a JSON document: bytes that
-/// are not UTF-8 become code points U+10FF80 to U+10FFFF, which bytes_of() turns back.
+/// Bytes that may not be UTF-8, such as a file's name, as text for a JSON document: bytes that are
+/// not UTF-8 become code points U+10FF80 to U+10FFFF, which bytes_of() converts back.
 std::string utf8_text(std::string_view bytes);
 std::string bytes_of(std::string_view utf8_text);
 

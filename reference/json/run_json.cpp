@@ -38,7 +38,7 @@ std::string text_in(const JsonObject& object, const RunField& field) {
   switch (field.kind) {
     case FieldKind::whole: {
       const Index value = object.integer(key);
-      // Older files store 0 where a rule sets the value
+      // Older files store 0 if a rule sets the value
       const bool by_rule = value == 0 && field.min > 0 && field.print(RunSpec{}).empty();
       return by_rule ? "" : fmt::format("{}", value);
     }
@@ -116,8 +116,8 @@ json::json_pointer place_of(const RunField& field) {
       fmt::format("{}{}/{}", field.json.empty() ? "" : "/", field.json, field.json_key));
 }
 
-/// Whether a field is written although it has its default value. A nested object is left out when
-/// all of its fields have their defaults.
+/// Whether a field is written although it has its default value. A nested object is omitted if all
+/// of its fields have their defaults.
 bool is_stored_at_default(const RunField& field, const RunSpec& spec) {
   const bool nested = field.json.find('/') != field.json.npos;
   return field.always_stored &&

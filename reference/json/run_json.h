@@ -1,8 +1,8 @@
-/// A run's fields in AttnScope's JSON files (simulations, recordings, scenes), at the places that
-/// the table of fields gives them (reference/run_fields.h):
+/// A run's fields in AttnScope's JSON files (simulations, recordings, scenes), at the paths given
+/// by the table of fields (reference/run_fields.h):
 ///   {"problem": {"batch","heads","kv_heads","seq_len","kv_len","head_dim","dtype","mask", ...},
 ///    "algorithm", "pass", "tiling": {"Br","Bc"}, "carry", "gpu", "inputs": {"kind","seed"}, ...}
-/// A field with its default value is left out unless RunField::always_stored is set.
+/// A field with its default value is omitted unless RunField::always_stored is set.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -12,11 +12,11 @@
 
 namespace attnscope {
 
-/// Writes the spec's fields into the document and removes those that are left out. Other members of
-/// the document are kept.
+/// Writes the spec's fields into the document and removes omitted ones. Other members of the
+/// document are kept.
 void store_run(const RunSpec& spec, nlohmann::json& document);
 
-/// The spec in the object; a field that it lacks has its value in `defaults`. Throws JsonFieldError
+/// The spec in the object; a missing field takes its value from `defaults`. Throws JsonFieldError
 /// with the field's path for a wrong type or value, a problem that cannot be computed, or a
 /// "problem" without "seq_len" or "head_dim". The fields in the member `left_out` are not read.
 RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {},

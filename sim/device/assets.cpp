@@ -29,7 +29,7 @@ bool names_json_path(std::string_view name_or_path) {
 }
 
 Result<fs::path> find_assets_dir() {
-  // A folder that the user chose is final: an invalid one is an error, not a reason to search
+  // A folder chosen by the user is final: if it is invalid, report an error rather than search
   // elsewhere
   if (const char* chosen = std::getenv("ATTNSCOPE_ASSETS"); chosen != nullptr && *chosen != 0) {
     if (folder_exists(chosen)) return fs::path(chosen);

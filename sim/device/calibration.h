@@ -1,7 +1,6 @@
-/// What was measured on a GPU by microbenchmarks, for the models of DRAM traffic and time. Read
+/// A GPU's quantities measured by microbenchmarks, for the models of DRAM traffic and time. Read
 /// from assets/gpus/NAME.calibration.json (schema attnscope.calibration/1), which `attnscope-cli
-/// calibrate` writes. Everything here is of the kind "measured", without running an attention
-/// kernel.
+/// calibrate` writes. All of them are of the kind "measured", without running an attention kernel.
 #pragma once
 
 #include <optional>
@@ -30,17 +29,17 @@ struct Calibration {
   CalibratedDevice device;
   std::string date;                          ///< UTC, ISO 8601: "2026-01-31T12:34:56Z"
   std::string commit;                        ///< of the program that measured, or "unknown"
-  bool local_changes = false;                ///< its sources differed from the commit
+  bool local_changes = false;                ///< whether its sources differed from the commit
   std::vector<MeasuredQuantity> quantities;  ///< in the order in which they were measured
 
-  /// The quantity of this name; null if it was not measured or is unavailable.
+  /// The quantity with this name; null if it was not measured or is unavailable.
   const MeasuredQuantity* find(std::string_view name) const;
 
   bool operator==(const Calibration&) const = default;
 };
 
-/// A calibration from its text; `name` names the file in messages. invalid_request with one line
-/// for a malformed document, a value without meaning or two quantities with the same name.
+/// Parses a calibration; `name` is the file's name in messages. invalid_request, in one line, for a
+/// malformed document, a meaningless value or two quantities with the same name.
 Result<Calibration> parse_calibration(std::string_view text, std::string_view name);
 
 /// The document that parse_calibration() reads: the header, then one quantity per line.

@@ -53,7 +53,7 @@ class FieldReader {
     return number_in(documented(root_, key, key), "value", range);
   }
 
-  /// The member of "matrix_flops_per_s" for one type; null means that the GPU has no unit for it.
+  /// The member of "matrix_flops_per_s" for one type; null if the GPU has no unit for it.
   std::optional<double> matrix_rate(DType dtype) {
     constexpr std::string_view kGroup = "matrix_flops_per_s";
     const JsonObject field = documented(root_.object(kGroup), to_string(dtype),
@@ -217,7 +217,7 @@ bool is_altered(const GpuDescription& gpu) {
 }
 
 Result<GpuDescription> read_gpu(std::string_view name_or_path) {
-  // A plain name must be a shipped one: list them, and suggest the nearest
+  // A plain name must be a shipped one: list them and suggest the closest
   const bool is_path = names_json_path(name_or_path);
   if (const auto names = list_gpus();
       !is_path && !names.empty() &&

@@ -15,7 +15,7 @@
 
 namespace attnscope {
 
-/// Where one field's value comes from.
+/// The source of a field's value.
 struct FieldSource {
   std::string unit;
   std::string source;
@@ -34,8 +34,9 @@ struct GpuDescription {
   Index sm_count = 0;
   Index l1_shared_bytes_per_sm = 0;  ///< L1 and shared memory are one array
   Index shared_bytes_per_sm = 0;     ///< the part of it that can be shared memory
-  Index shared_bytes_per_block = 0;  ///< what one thread block may use (opt-in limit)
-  /// Shared memory that the system reserves for each resident thread block, besides its own demand.
+  Index shared_bytes_per_block = 0;  ///< the maximum per thread block (opt-in limit)
+  /// Shared memory that the system reserves for each resident thread block, in addition to the
+  /// block's own.
   Index reserved_shared_bytes_per_block = 0;
   Index register_bytes_per_sm = 0;
   Index max_threads_per_sm = 0;
@@ -67,8 +68,8 @@ struct GpuDescription {
   /// The source of each number, by its field name in the file: "l2_bytes",
   /// "matrix_flops_per_s.fp16".
   std::map<std::string, FieldSource, std::less<>> provenance;
-  WhatIf what_if;  ///< the user's changes, also to rates that have no member here
-  /// Read from a user's file, and different from the shipped description of the same GPU.
+  WhatIf what_if;  ///< the user's changes, including those to rates without a member here
+  /// Read from a user's file that differs from the shipped description of the same GPU.
   bool is_altered = false;
 };
 
@@ -83,15 +84,15 @@ bool are_one_memory(Index a_bytes, Index b_bytes);
 /// Whether both have the same numbers, whatever their sources.
 bool same_numbers(const GpuDescription& a, const GpuDescription& b);
 
-/// The GPU with these numbers changed; `source` says where they come from.
+/// The GPU with these numbers changed; `source` is the source of the changes.
 GpuDescription with_what_if(GpuDescription gpu, const WhatIf& what_if, std::string_view source);
 
-/// A description from its text; `name` names the file in messages. invalid_request with one line
-/// for a malformed document or a value without meaning.
+/// Parses a description; `name` is the file's name in messages. invalid_request, in one line, for a
+/// malformed document or a meaningless value.
 Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name);
 
-/// Reads a description by name ("h200", from the assets) or by path. invalid_request with one line
-/// for an unknown name or a malformed file, failed for a file that cannot be read.
+/// Reads a description by name ("h200", from the assets) or by path. invalid_request, in one line,
+/// for an unknown name or a malformed file; failed for a file that cannot be read.
 Result<GpuDescription> load_gpu(std::string_view name_or_path);
 
 /// Names of the descriptions in the assets, sorted; empty if the assets were not found.

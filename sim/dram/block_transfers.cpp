@@ -12,8 +12,8 @@ constexpr std::uint32_t kMostTicksOfGroup = 8;  ///< if no product separates tra
 constexpr Index kFewestRows = 16;    ///< of a piece: smaller pieces would only take more time
 constexpr Index kFewestScores = 64;  ///< the same for each side of a piece of S
 
-/// Rows of a piece: the larger side of a tile if the smaller side divides it and no block mask
-/// skips tiles; else the largest number that divides both.
+/// Rows of a piece: the larger tile side if the smaller one divides it and no block mask skips
+/// tiles; else their greatest common divisor.
 Index piece_rows(const AttentionProblem& problem, const Tiling& tiling) {
   const auto [smaller, larger] = std::minmax(tiling.Br, tiling.Bc);
   const bool takes_larger = larger % smaller == 0 && !problem.block_mask;
@@ -119,7 +119,7 @@ void BlockTransfers::add(const TileOp& op) {
     }
   }
 
-  // Without products, the transfers are the work
+  // Without products, the transfers themselves are the work
   work_ += shape.elems();
 }
 

@@ -1,5 +1,5 @@
-/// What each thread block of a pass moves between HBM and its SM, in pieces of tensors, and at
-/// which point of its work. One head's blocks are recorded; those of other heads move the same
+/// The transfers of each thread block of a pass between HBM and its SM, in pieces of tensors, and
+/// when they occur in its work. One head's blocks are recorded; those of other heads move the same
 /// pieces of their own tensors.
 #pragma once
 
@@ -10,14 +10,14 @@
 
 namespace attnscope {
 
-/// How the tensors of one head are cut into pieces, row after row. A piece is about as large as a
-/// tile. If tiles cover only parts of a piece, such as a few rows of S, the tile with its first
-/// element moves the whole piece: the others would move their parts at about the same time.
+/// The division of one head's tensors into pieces, row by row. A piece is about as large as a tile.
+/// If tiles cover only parts of a piece, such as a few rows of S, the tile with its first element
+/// transfers the whole piece, since the others would transfer their parts at about the same time.
 class TensorPieces {
  public:
   struct Cut {
     Shape tensor;      ///< of one head
-    Shape piece;       ///< the last ones may be smaller
+    Shape piece;       ///< the last pieces may be smaller
     Index across = 1;  ///< pieces side by side
     Index count = 0;   ///< pieces of one head
     Index element_bytes = 0;
@@ -43,9 +43,9 @@ struct Transfer {
   TransferKind kind = TransferKind::load;
 };
 
-/// Transfers that start together, or the end of a block, `begin` ticks after their block starts. A
-/// tick is the time of 16,384 multiply-adds of matrix products, or, in a launch without products,
-/// of moving 16,384 elements.
+/// Transfers that start together, or the end of a block, `begin` ticks after the block starts. A
+/// tick is the time of 16,384 multiply-adds of matrix products or, in a launch without products, of
+/// transferring 16,384 elements.
 struct TransferGroup {
   std::uint32_t begin = 0;
   std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
@@ -54,11 +54,11 @@ struct TransferGroup {
 /// The transfers of one launch; the groups of each block follow those of the previous one.
 struct LaunchTransfers {
   std::vector<Transfer> transfers;
-  std::vector<TransferGroup> groups;      ///< and one more, which marks the end of the last
+  std::vector<TransferGroup> groups;      ///< plus one, which marks the end of the last
   std::vector<std::size_t> block_begins;  ///< first group of each block, and the end of the last
 };
 
-/// Thrown by BlockTransfers when a head moves more than it may record.
+/// Thrown by BlockTransfers if a head has more transfers than it may record.
 struct TooManyTransfers {};
 
 class BlockTransfers : public Observer {

@@ -1,5 +1,6 @@
-/// What the thread blocks of a pass move, head by head. Heads with the same position in their group
-/// and the same key length move the same pieces of their own tensors, and are recorded once.
+/// The transfers of a pass's thread blocks, head by head. Heads with the same position in their
+/// group and the same key length transfer the same pieces of their own tensors, and are recorded
+/// once.
 #pragma once
 
 #include <array>
@@ -11,7 +12,7 @@
 
 namespace attnscope {
 
-/// How a GPU runs the thread blocks of a pass.
+/// The way in which a GPU runs the thread blocks of a pass.
 struct BlockPlacement {
   std::vector<Index> residency;  ///< blocks of each launch that an SM holds at once
   BlockOrder order;              ///< order in which the blocks of a head start
@@ -24,13 +25,13 @@ struct BlockPlacement {
 inline constexpr double kMostTransfers = 3e8;
 inline constexpr double kQuickTransfers = 1e7;  ///< while a user waits: about a second
 
-/// The query heads that share a KV head, in one batch entry; numbered in the order in which a GPU
+/// The query heads that share a KV head, in one batch entry, numbered in the order in which a GPU
 /// runs them.
 using Group = Index;
 
 class GroupTransfers {
  public:
-  /// Records what each head moves. Throws Cancelled and TooManyTransfers.
+  /// Records the transfers of each head. Throws Cancelled and TooManyTransfers.
   GroupTransfers(const Pass& pass, const PassRun& run, double most_transfers,
                  const std::atomic<bool>* cancel);
 
@@ -39,7 +40,7 @@ class GroupTransfers {
   Index heads_of_group() const { return problem_.heads_per_kv_head(); }
   bool groups_are_alike() const { return recorded_.size() == 1; }
 
-  /// What a head of the group moves in a launch; null if it does not take part.
+  /// The transfers of a head of the group in a launch; null if it does not take part.
   const LaunchTransfers* of(std::size_t launch, Group group, Index head) const;
   bool touches(Tensor tensor) const { return touched_[static_cast<std::size_t>(tensor)]; }
 
@@ -49,7 +50,7 @@ class GroupTransfers {
   double bytes_of_group() const;                     ///< of the tensors that it touches
   double blocks_of_group(std::size_t launch) const;  ///< thread blocks
 
-  /// The tensors of this name that a group has: one, or one per head.
+  /// The number of tensors of this name in a group: one, or one per head.
   Index tensors_of_group(Tensor tensor) const;
 
  private:

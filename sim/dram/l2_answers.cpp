@@ -17,7 +17,7 @@ std::optional<L2Answer> L2Answers::find(std::size_t launch, Index block, Index o
   return found == ops.end() || found->op != op ? std::nullopt : std::optional(found->answer);
 }
 
-/// Walks a head as GroupTransfers does, and assigns the answer to each transfer to the operation
+/// Traverses a head like GroupTransfers, and assigns the answer to each transfer to the operation
 /// that makes it.
 class HeadAnswers : public Observer {
  public:

@@ -1,5 +1,5 @@
-/// What L2 holds when the operations of one head request their tiles, according to the model that
-/// predicts the DRAM bytes of the pass.
+/// The location of each tile when the operations of one head request it (L2 or DRAM), according to
+/// the model that predicts the DRAM bytes of the pass.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@ namespace attnscope {
 /// The answers to the operations of one head.
 class L2Answers {
  public:
-  /// Nothing for an operation that moves no bytes. `op` counts all operations of the block.
+  /// Nothing for an operation that moves no bytes. `op` is the index among all operations of the
+  /// block.
   std::optional<L2Answer> find(std::size_t launch, Index block, Index op) const;
   /// Whether the answers are those of another head, which represents the requested one.
   bool are_of_another_head() const { return are_of_another_head_; }

@@ -16,7 +16,7 @@ L2Answer& L2Answer::operator+=(const L2Answer& other) {
 
 namespace {
 
-/// Spreads pieces over sets without a pattern, as a GPU spreads addresses.
+/// Distributes pieces irregularly over the sets, as a GPU distributes addresses.
 std::uint32_t spread(std::uint32_t piece) {
   piece = (piece ^ piece >> 16U) * 0x7feb352dU;
   piece = (piece ^ piece >> 15U) * 0x846ca68bU;

@@ -1,6 +1,6 @@
-/// The L2 cache of a GPU, as the model of DRAM traffic sees it. It holds pieces of tensors in sets
-/// of 16 ways: a piece belongs to one set, which evicts its least recently used piece when it needs
-/// room. Sets fill unevenly, so that pieces leave before the cache is full.
+/// The L2 cache of a GPU in the model of DRAM traffic. It holds pieces of tensors in sets of 16
+/// ways: a piece belongs to one set, which evicts its least recently used piece when it needs room.
+/// Sets fill unevenly, so pieces are evicted before the cache is full.
 ///
 /// The L2 of large GPUs has two partitions, each connected to half of the SMs. A piece belongs to
 /// one of them, which reads it from DRAM and writes it back. An SM of the other half reads it
@@ -14,21 +14,21 @@
 
 namespace attnscope {
 
-/// What L2 answers to one operation that moves a tile between HBM and an SM, in bytes of the pieces
-/// that the operation moves: all 0 if they are part of another operation's transfer.
+/// L2's answer to an operation that moves a tile between HBM and an SM, in bytes of the pieces that
+/// the operation moves: all 0 if they are part of another operation's transfer.
 struct L2Answer {
   Index hit_bytes = 0;    ///< in the SM's partition; for a store, all bytes
   Index other_bytes = 0;  ///< only in the other partition
-  Index dram_bytes = 0;   ///< in neither: read from DRAM
+  Index dram_bytes = 0;   ///< in neither partition: read from DRAM
 
   Index total() const { return hit_bytes + other_bytes + dram_bytes; }
   L2Answer& operator+=(const L2Answer& other);
   bool operator==(const L2Answer&) const = default;
 };
 
-/// Pieces of the largest size that a set of the L2 holds. NVIDIA does not state how many lines a
-/// set has; 16 is assumed, and the predictions for the recordings of an H200 are better with it
-/// than with one set for the whole cache.
+/// The number of pieces of the largest size in a set of the L2. NVIDIA does not state how many
+/// lines a set has; 16 is assumed, which predicts the recordings of an H200 better than a single
+/// set for the whole cache.
 inline constexpr Index kL2Ways = 16;
 
 /// Where a piece was when an SM requested it.
@@ -36,8 +36,8 @@ enum class FoundIn : std::uint8_t { own_partition, other_partition, dram };
 
 class L2Cache {
  public:
-  /// Bytes read from and written to DRAM, and those that SMs did not find in their own partition:
-  /// they came from DRAM or from the other partition.
+  /// Bytes read from and written to DRAM, and bytes that SMs did not find in their own partition
+  /// and that came from DRAM or the other partition.
   struct Traffic {
     Index read = 0;
     Index written = 0;
@@ -59,7 +59,7 @@ class L2Cache {
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
-  /// A piece's place in its set's order of use.
+  /// A piece's position in its set's order of use.
   struct Node {
     std::uint32_t newer = kNone;
     std::uint32_t older = kNone;
@@ -78,7 +78,7 @@ class L2Cache {
   };
 
   Partition& home_of(std::uint32_t piece);
-  /// Makes the piece the most recent one of its set; false if it was not held before.
+  /// Makes the piece the most recent one in its set; false if it was not in the cache.
   bool use(Partition& partition, std::uint32_t piece);
   void link(Partition& partition, Set& set, std::uint32_t piece);
   void unlink(Partition& partition, Set& set, std::uint32_t piece);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kMostPieces = 6e7;  ///< of all tensors: 6 GB
 
-/// The groups that are followed move this many times the capacity of L2, and fill every SM half as
-/// many times: by then, each group moves the same bytes as the previous one.
+/// The groups that are followed transfer this many times the capacity of L2, and fill every SM half
+/// as many times: by then, each group moves the same bytes as the previous one.
 constexpr double kFollowedRounds = 8;
 
 }  // namespace
@@ -72,7 +72,7 @@ void L2Run::number_pieces() {
   }
 }
 
-/// The tensors that have a value before the first launch: another kernel has just written them.
+/// The tensors that have values before the first launch, just written by another kernel.
 void L2Run::initialise() {
   for (const InitialValue& initial : pass_.initial_values) {
     if (!moved_.touches(initial.tensor)) continue;
@@ -113,7 +113,7 @@ L2Answer answer_of(FoundIn found, Index bytes) {
 
 }  // namespace
 
-/// Moves the slot's next transfers.
+/// Performs the slot's next transfers.
 void L2Run::move(std::size_t slot) {
   Slot& s = slots_[slot];
   const Index sm = static_cast<Index>(slot) % gpu_.sm_count;
@@ -137,7 +137,7 @@ void L2Run::move(std::size_t slot) {
   ++s.next;
 }
 
-/// Executes the next event: a slot moves its transfers, and ends or waits for the next ones.
+/// Executes the next event: a slot performs its transfers, then ends or waits for the next ones.
 void L2Run::step() {
   constexpr unsigned kStepsBetweenChecks = 4096;
   if (++steps_ % kStepsBetweenChecks == 0 && cancel_ != nullptr &&
@@ -170,7 +170,7 @@ std::vector<L2Answer>* L2Run::answers_of(std::size_t launch, Group group, Index 
   return is_watched ? &watched_->answers[launch] : nullptr;
 }
 
-/// Starts the block of a head as soon as a slot is free, if the head takes part and has that many
+/// Starts a head's block as soon as a slot is free, if the head takes part and has that many
 /// blocks.
 void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t block) {
   const LaunchTransfers* transfers = moved_.of(launch, group, head);
@@ -192,8 +192,8 @@ void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t
   next_.set(slot, begin + transfers->groups[first].begin);
 }
 
-/// Starts the blocks of the groups' heads: head after head, or, if the blocks of several groups
-/// start in turn, the first block of each head, then the second of each.
+/// Starts the blocks of the groups' heads: head by head or, if the blocks of several groups start
+/// in turn, the first block of each head, then the second of each.
 void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
   std::size_t blocks = 0;
   for (Group group = first; group < past_last; ++group) {
@@ -218,7 +218,7 @@ void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
   }
 }
 
-/// What has been moved so far, by size of L2.
+/// The bytes moved so far, by size of L2.
 std::vector<L2Moved> L2Run::traffic() const {
   std::vector<L2Moved> moved;
   for (const L2Cache& l2 : caches_) {
@@ -227,7 +227,7 @@ std::vector<L2Moved> L2Run::traffic() const {
   return moved;
 }
 
-/// What a launch moves, over all groups, by size of L2.
+/// The bytes that a launch moves, over all groups, by size of L2.
 std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   const auto slots =
       std::min(static_cast<std::size_t>(residency_[launch] * gpu_.sm_count), SlotQueue::kMostSlots);
@@ -253,9 +253,9 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   const double transferred_later = transferred_ - transferred_at_half;
   while (!next_.empty()) step();
 
-  // Each transfer of the groups that were not followed moves as many bytes as one did on average
-  // while the blocks of the later half started. These are not all transfers of that half: blocks
-  // that start at the same time also end at the same time, so whole rounds of blocks ran meanwhile
+  // Each transfer of the groups that were not followed counts the average bytes of the transfers
+  // made while the blocks of the later half started. These are not all transfers of that half:
+  // blocks that start together also end together, so whole rounds of blocks ran in that time
   const double others = static_cast<double>(moved_.groups() - followed_) *
                         moved_.transfers_of_group(launch) / std::max(transferred_later, 1.0);
   const auto scaled = [others](Index bytes) {

@@ -1,5 +1,5 @@
 /// The thread blocks of a pass, and the L2 that answers their transfers: the basis of the
-/// predictions of sim/dram/dram_model.h and of the answers of l2_answers.h.
+/// predictions in sim/dram/dram_model.h and of the answers in l2_answers.h.
 #pragma once
 
 #include <algorithm>
@@ -67,7 +67,7 @@ class L2Run {
     std::vector<L2Answer>* answers = nullptr;                ///< of a watched head's transfers
   };
 
-  /// How the pieces of a tensor are numbered, one head after another.
+  /// The numbering of a tensor's pieces, one head after another.
   struct PieceNumbers {
     std::uint32_t first = 0;
     Index count = 0;     ///< pieces of a head
@@ -104,7 +104,7 @@ class L2Run {
   Group followed_ = 0;  ///< number of followed groups
   std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
-  std::vector<L2Cache> caches_;  ///< all get the same transfers
+  std::vector<L2Cache> caches_;  ///< all receive the same transfers
 
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_slots_;
@@ -114,7 +114,7 @@ class L2Run {
   unsigned steps_ = 0;
 };
 
-/// The error that is returned for TooManyTransfers.
+/// The error returned for TooManyTransfers.
 Error too_many_transfers();
 
 }  // namespace attnscope

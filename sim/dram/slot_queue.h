@@ -8,8 +8,8 @@
 
 namespace attnscope {
 
-/// When each slot (a place for a thread block on an SM) moves tiles next. The time, in ticks, is
-/// below 2^44; among slots with the same time, the one with the lowest number is first.
+/// The time at which each slot (room for one thread block on an SM) next moves tiles, in ticks,
+/// below 2^44; among slots with the same time, the lowest number comes first.
 class SlotQueue {
  public:
   static constexpr std::size_t kMostSlots = std::size_t{1} << 20U;
@@ -18,7 +18,7 @@ class SlotQueue {
       : leaves_(std::bit_ceil(slots)), first_(2 * leaves_, kNever) {}
 
   bool empty() const { return first_[1] == kNever; }
-  /// The slot that moves next, and when; the queue must not be empty.
+  /// The slot that moves next, and its time; the queue must not be empty.
   std::size_t slot() const { return first_[1] & kSlotMask; }
   std::uint64_t tick() const { return first_[1] >> kSlotBits; }
   void set(std::size_t slot, std::uint64_t tick) { put(slot, tick << kSlotBits | slot); }

@@ -1,5 +1,5 @@
-/// Counts the bytes that kernels request in addition to the tiles of a schedule, because they move
-/// whole boxes or pieces.
+/// Counts the bytes that kernels request beyond the tiles of a schedule, because they move whole
+/// boxes or pieces.
 #pragma once
 
 #include "sim/observers/traffic_counter.h"
@@ -10,16 +10,16 @@ namespace attnscope {
 /// rows.
 struct BulkBoxes {
   Index query_rows = 0;  ///< of a box of Q, dO, O or dQ
-  Index columns = 0;     ///< of every box, along d
+  Index columns = 0;     ///< of each box, along d
 };
 
-/// Why bytes are requested beyond the tiles.
+/// The reasons why bytes are requested beyond the tiles.
 enum class BeyondTiles : std::uint8_t {
   /// As if bulk copies loaded every tile of a [B, H, rows, d] tensor: an SM also requests the part
-  /// of a box that lies beyond the tensor or beyond the last valid key, and fills it with zeros.
+  /// of a box beyond the tensor or beyond the last valid key, and fills it with zeros.
   boxes,
-  /// dQ in fp32 has whole pieces of 16 rows: they are set to zero, and read in pairs of rows that
-  /// are 8 rows apart.
+  /// dQ in fp32 has whole pieces of 16 rows, which are set to zero and read in pairs of rows 8 rows
+  /// apart.
   pieces,
   added_pieces,  ///< as if whole pieces were added to dQ
 };
