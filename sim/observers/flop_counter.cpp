@@ -6,8 +6,8 @@ namespace attnscope {
 
 namespace {
 
-/// Operations of a step that is not a matrix product: per element of its destination and per
-/// element of its first source; and their purpose.
+/// Operations of a step that is not a matrix product, per element of its destination and per
+/// element of its first source, and their purpose.
 struct Cost {
   OpKind kind;
   Index per_result, per_source = 0;
@@ -22,10 +22,11 @@ constexpr Cost kCosts[] = {
     {OpKind::add, 1, 0, 0, Work::sums},
     {OpKind::atomic_add, 1, 0, 0, Work::sums},
     {OpKind::multiply, 1},
-    {OpKind::dropout, 1},         // times the factor; the bits are integer work
+    {OpKind::dropout, 1},         // multiply by the factor; the bits are integer work
     {OpKind::soft_cap, 3, 0, 1},  // divide, tanh, multiply
     {OpKind::soft_cap_slope, 3},  // divide, multiply, subtract
-    {OpKind::alibi, 2},           // distance times slope, subtracted; the distance is integer work
+    {OpKind::alibi, 2},           // multiply the distance by the slope, subtract; the distance is
+                                  // integer work
     {OpKind::row_max, 0, 1, 0, Work::row_max},
     // The maxima, then a subtraction and an exp for each row
     {OpKind::running_max, 2, 1, 1, Work::row_max},

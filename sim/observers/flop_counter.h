@@ -1,7 +1,7 @@
 /// Counts floating-point operations: matrix products (2 per multiply-add) separately from the rest,
-/// where max, subtract, exp, tanh, multiply, add, divide and log are 1 each. Of the rest, exp, tanh
-/// and log are also counted separately: an SM's special function units compute them, at a rate
-/// far below that of a multiply-add.
+/// where max, subtract, exp, tanh, multiply, add, divide and log count as 1 each. Of the rest, exp,
+/// tanh and log are also counted separately: an SM's special function units compute them at a rate
+/// far below that of multiply-adds.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ struct Flops {
   Index non_matmul = 0;    ///< all others, exponentials included
   Index exponentials = 0;  ///< exp, tanh and log
 
-  /// Operations of the CUDA cores besides matrix products.
+  /// Operations of the CUDA cores other than matrix products.
   Index cuda_core() const { return non_matmul - exponentials; }
 
   bool operator==(const Flops&) const = default;
@@ -42,7 +42,7 @@ class OpCounter : public LaunchCounter<Index> {
 enum class Work : std::uint8_t {
   scale,             ///< scaling S
   scale_gradients,   ///< scaling the addends of dQ and dK, or dS
-  score_function,    ///< steps on S and P besides scale, mask and softmax
+  score_function,    ///< steps on S and P other than scale, mask and softmax
   row_max,           ///< maxima over the scores
   exp,               ///< exponentials of the scores
   row_sum,           ///< sums over P

@@ -1,5 +1,5 @@
-/// Notes which HBM tensors a pass touches: its inputs, outputs and workspace, all of them alive for
-/// the whole pass.
+/// Records the HBM tensors that a pass touches: its inputs, outputs and workspace, all of them live
+/// for the whole pass.
 #pragma once
 
 #include <bitset>

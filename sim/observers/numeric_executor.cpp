@@ -74,7 +74,7 @@ void copy_from(const RowMatrix& from, const Shape& begin, RowMatrix& to) {
   to.topLeftCorner(rows, cols) = from.block(begin.rows, begin.cols, rows, cols);
 }
 
-/// Where a share begins in the whole tile.
+/// The position of a share in the whole tile.
 Shape begin_within(const Tile& share, const TileGrid& grid) {
   const Shape begin = grid.origin(share), whole = grid.origin(grid.held_by_slot(share));
   return {begin.rows - whole.rows, begin.cols - whole.cols};
@@ -93,8 +93,8 @@ RowMatrix NumericExecutor::read_within(const Tile& tile) const {
   return values;
 }
 
-/// Puts the values of a share into its slot. The rest of the tile is unwritten if the slot held
-/// another tile.
+/// Writes the values of a share to its slot. If the slot held another tile, the rest of the tile is
+/// unwritten.
 void NumericExecutor::write_within(const Tile& tile) {
   Slot& to = slot(tile);
   if (!to.holds(tile)) {
@@ -114,8 +114,8 @@ std::optional<RowMatrix> NumericExecutor::held(const Tile& tile) const {
   return is_within(tile) ? read_within(tile) : slot(tile).values;
 }
 
-/// The tile's values; if its slot holds another tile, NaN, or the values of that tile if stale
-/// memory is read. The slot does not change.
+/// The tile's values. If its slot holds another tile, NaN or, with stale reads, the values of that
+/// tile. The slot does not change.
 const RowMatrix& NumericExecutor::read(const Tile& tile) {
   const Slot& from = slot(tile);
   if (from.holds(tile) && !is_within(tile)) return from.values;
@@ -148,7 +148,7 @@ RowMatrix& NumericExecutor::update(const Tile& tile) {
   return to.values;
 }
 
-/// The tile as a matrix-product operand: in the storage type when values are rounded.
+/// The tile as a matrix-product operand, in the storage type if values are rounded.
 RowMatrix NumericExecutor::operand(const Tile& tile) {
   RowMatrix values = read(tile);
   if (rules_.round_to_storage) {
@@ -219,7 +219,7 @@ void NumericExecutor::set_hidden(const Tile& tile, double value) {
   }
 }
 
-/// Executes a matrix product; its operands are in the storage type when values are rounded.
+/// Executes a matrix product; its operands are in the storage type if values are rounded.
 void NumericExecutor::execute_product(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   const RowMatrix a = operand(op.source_tiles[0]);

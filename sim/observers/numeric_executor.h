@@ -1,7 +1,7 @@
-/// Executes tile operations with actual values; a skipped one changes nothing. Unwritten memory is
-/// NaN: a slot is invalid at block start, after the last use of its tile, and when it is read as a
-/// tile that it does not contain; HBM is NaN outside the inputs and the pass's initial values. A
-/// missing load, rescale or sum therefore shows in the result.
+/// Executes tile operations on actual values; a skipped one changes nothing. Unwritten memory is
+/// NaN: a slot is invalid when a block starts, after the last use of its tile, and when it is read
+/// as a tile that it does not contain; HBM is NaN outside the inputs and the pass's initial values.
+/// A missing load, rescale or sum is therefore visible in the result.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@
 
 namespace attnscope {
 
-/// Where values are rounded, and which ones are replaced.
+/// The places where values are rounded, and the values that are replaced.
 struct NumericRules {
   bool round_to_storage = false;   ///< to the storage type, at HBM stores and matrix operands
   bool fp32_accumulators = false;  ///< every on-chip result to fp32
-  /// Reading a tile that its slot on chip does not contain gives the values of the previous tile
+  /// Reading a tile that its slot on chip does not contain yields the previous tile's values
   /// instead of NaN.
   bool stale_memory = false;
   /// The tiles of this tensor on chip have this value.
@@ -56,7 +56,7 @@ class NumericExecutor : public Observer {
   /// Loads the head's inputs and initial values into HBM and sets the rest to NaN.
   void begin_head(Index batch, Index head, std::span<const InitialValue> initial_values);
 
-  /// Sets tensors to a value, as a caller does before a pass; the rest of HBM is unchanged.
+  /// Sets tensors to a value, as the caller of a pass does; the rest of HBM is unchanged.
   void set_initial_values(std::span<const InitialValue> initial_values);
 
   void begin_launch(std::string_view /*name*/, const TileGrid& grid) override { grid_ = &grid; }
@@ -77,7 +77,7 @@ class NumericExecutor : public Observer {
   /// For keyframes: restores on-chip memory.
   void restore(const OnChip& on_chip) { on_chip_ = on_chip; }
   void set_grid(const TileGrid& grid) { grid_ = &grid; }
-  /// Keeps only rows [begin, end) of S, P, dP and dS in HBM; the operations may touch no others.
+  /// Keeps only rows [begin, end) of S, P, dP and dS in HBM; operations must not touch other rows.
   void keep_score_rows(Index begin, Index end) {
     score_row_begin_ = begin;
     score_row_end_ = end;
@@ -123,13 +123,13 @@ class NumericExecutor : public Observer {
   std::array<RowMatrix, kTensorCount> hbm_;
   OnChip on_chip_;
   RowMatrix share_;  ///< the share within a tile that the current operation writes
-  /// Values that reads return although no slot contains them: one for each operand of an operation.
+  /// Values that reads return although no slot contains them, one per operand of an operation.
   std::array<RowMatrix, 4> found_;
   std::size_t next_found_ = 0;
 };
 
-/// LSE of the current head: as stored, or from the m and l that flash1 leaves in HBM; 0 x 0 if
-/// there is neither.
+/// LSE of the current head: as stored, or computed from the m and l that flash1 stores in HBM; 0 x
+/// 0 if neither exists.
 RowMatrix log_sum_exp(const NumericExecutor& executor);
 
 }  // namespace attnscope

@@ -20,7 +20,7 @@ double divide_by_sum(double x, double l) {
   return x == 0.0 && l == 0.0 ? 0.0 : x / l;
 }
 
-/// Row maxima, [rows, 1]; NaN propagates, so that invalid values stay visible.
+/// Row maxima, [rows, 1]; NaN propagates, so that invalid values remain visible.
 RowMatrix row_maxima(const RowMatrix& source) {
   RowMatrix maxima(source.rows(), 1);
   for (Eigen::Index r = 0; r < source.rows(); ++r) {
@@ -91,7 +91,7 @@ void NumericExecutor::running_max(const TileOp& op) {
     const bool keep = std::isnan(m(r, 0)) || maxima(r, 0) <= m(r, 0);
     if (!keep) m(r, 0) = maxima(r, 0);
   }
-  replace(op.dest_tiles[0]);  // alpha must rescale sums to the m that is kept
+  replace(op.dest_tiles[0]);  // alpha must rescale the sums to the m that is kept
   RowMatrix& alpha = write(op.dest_tiles[1]);
   for (Eigen::Index r = 0; r < m.rows(); ++r) {
     alpha(r, 0) = m(r, 0) == -kInfinity ? 1.0 : std::exp(before(r, 0) - m(r, 0));

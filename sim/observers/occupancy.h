@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// Which memory of the SM a slot counts against.
+/// The SM memory that a slot counts against.
 enum class OnChipSpace : std::uint8_t { shared, registers };
 constexpr std::array<std::string_view, 2> enum_names(OnChipSpace) {
   return {"shared memory", "registers"};
@@ -42,7 +42,7 @@ class OccupancyObserver : public CountingObserver {
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void observe(std::span<const TileOp> ops) override;
   void mark() override {}
-  void repeat(Index /*times*/) override {}  // a slot is noted at its first use
+  void repeat(Index /*times*/) override {}  // a slot is recorded at its first use
   const std::vector<LaunchOccupancy>& launches() const { return launches_; }
 
  private:

@@ -8,7 +8,7 @@
 
 namespace attnscope {
 
-/// Thrown to end a run that is no longer wanted.
+/// Thrown to end a run that has been cancelled.
 struct Cancelled {};
 
 /// Throws Cancelled once `cancel` is true; checks it every few dozen operations. `cancel` may be
@@ -26,7 +26,7 @@ class CancelObserver : public CountingObserver {
   const std::atomic<bool>* cancel_;
 };
 
-/// Reports the fraction of the expected operations that have passed; `report` may be empty.
+/// Reports the completed fraction of the expected operations; `report` may be empty.
 class ProgressObserver : public Observer {
  public:
   ProgressObserver(Index expected, const std::function<void(double)>& report)

@@ -35,7 +35,7 @@ Bytes sum(const BytesByTensor& bytes);
 Index moved_bytes(const TileOp& op, const TileGrid& grid);
 
 /// Adds what the op moves to its tensor's bytes: the payload of an atomic add counts once as
-/// written and, separately, as added atomically.
+/// written and once, separately, as added atomically.
 void count_moved(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
 
 class TrafficCounter : public LaunchCounter<BytesByTensor> {

@@ -1,9 +1,9 @@
 /// Counts the bytes that the warps of a thread block move through shared memory, and the barriers
 /// that this requires (warp_shares.h).
 ///
-/// A barrier is counted where one is needed: before shared memory is read that other warps wrote
-/// since the last barrier, and before it is overwritten after others read it. In a program of
-/// agents, which wait for each other at barriers of their own, each wait is counted.
+/// A barrier is counted where one is needed: before a read of shared memory that other warps have
+/// written since the last barrier, and before an overwrite of memory that others have read. Agents
+/// wait for each other at their own barriers; in a program of agents, each wait is counted.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace attnscope {
 struct WarpTraffic {
   Index shared_read_bytes = 0;
   Index shared_write_bytes = 0;
-  Index exchange_read_bytes = 0;   ///< data that any warp, including the reader, wrote there
+  Index exchange_read_bytes = 0;   ///< data that any warp, including the reader, wrote to it
   Index exchange_write_bytes = 0;  ///< partial results, P, dS and D
   Index barriers = 0;              ///< of a thread block, summed over thread blocks
   bool operator==(const WarpTraffic&) const = default;
@@ -37,18 +37,18 @@ using WarpsByPartition = std::array<WarpTraffic, kWarpPartitions>;
 class WarpTally {
  public:
   explicit WarpTally(const WarpLayout& layout) : layout_(layout) {}
-  /// Shared memory now belongs to the next thread block: no hazard is pending.
+  /// Shared memory now belongs to the next thread block: no hazards are pending.
   void begin_block() { hazards_ = {}; }
   void add(const TileOp& op, const TileGrid& grid);
   const WarpTraffic& traffic() const { return traffic_; }
-  /// Counts what was added since `before` `times` more times.
+  /// Counts everything added since `before` another `times` times.
   void repeat_since(const WarpTally& before, Index times) {
     traffic_ += (traffic_ - before.traffic_) * times;
   }
   bool same_hazards(const WarpTally& other) const { return hazards_ == other.hazards_; }
 
  private:
-  /// Places in shared memory that can have a hazard: a tile's slot, or its exchange buffer.
+  /// The places in shared memory that can have a hazard: a tile's slot, or its exchange buffer.
   static constexpr std::size_t kPlaces = std::size_t{kTensorCount} * (kMostSlots + 2);
   struct Hazards {
     std::bitset<kPlaces> written;  ///< since the last barrier
@@ -72,7 +72,7 @@ class WarpCounter : public CountingObserver {
   void begin_block(const BlockId& /*block*/) override { launches_.back().begin_block(); }
   void observe(std::span<const TileOp> ops) override;
   void mark() override { marks_.push_back(launches_.back()); }
-  /// The next barriers depend on the hazards that are pending.
+  /// The next barriers depend on the pending hazards.
   bool repeatable() const override { return launches_.back().same_hazards(marks_.back()); }
   void repeat(Index times) override;
 

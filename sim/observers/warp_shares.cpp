@@ -40,7 +40,7 @@ void WarpUses::add_product(const TileOp& op) {
   add_held(op.dest_tiles[0]);
 }
 
-/// dV += P^T dO, dK += dS^T Q: each warp has its keys' rows of the result.
+/// dV += P^T dO, dK += dS^T Q: each warp has the rows of the result for its keys.
 void WarpUses::add_transposed_product(const TileOp& op) {
   const Tile& scores = op.source_tiles[0];
   if (partition_ == WarpPartition::sliced_k) {
@@ -111,12 +111,13 @@ KeyRange warp_part(Index count, Index warp, Index warps) {
 
 namespace {
 
-/// Warps that have a part of `count` rows or columns.
+/// The number of warps that have a part of `count` rows or columns.
 Index parts_of(Index count, Index warps) {
   return ceil_div(count, ceil_div(count, warps));
 }
 
-/// Warps that execute the operation: each consumer has an equal part of the block's warps.
+/// The number of warps that execute the operation: each consumer has an equal part of the block's
+/// warps.
 Index warps_of(const TileOp& op, const TileGrid& grid, const WarpLayout& layout) {
   return is_consumer(op.agent) ? std::max<Index>(layout.warps / grid.shares(), 1) : layout.warps;
 }

@@ -1,25 +1,25 @@
-/// What each warp of a thread block reads, holds and exchanges in one operation, under a WarpLayout
-/// (arXiv 2307.08691, section 3.3).
+/// The data that each warp of a thread block reads, holds and exchanges in one operation, under a
+/// WarpLayout (arXiv 2307.08691, section 3.3).
 ///
 /// split_q: a warp reads its rows of Q_i and all of K_j and V_j, and holds its rows of S, P, O and
-/// of the statistics; warps exchange nothing.
+/// of the statistics; warps exchange no data.
 /// sliced_k: a warp reads all of Q_i and its slice of K_j and V_j, and holds its columns of S and P
 /// and all statistics. Reductions over the keys (row maxima, row sums, P V) go through shared
 /// memory in fp32: every warp writes its part, then, after a barrier, the parts are read. Every
 /// warp reads all parts of a statistic; the parts of O are read by the warp that adds up those
 /// rows.
 ///
-/// The backward pass. sliced_k: the warp that has the keys also holds their S, P, dP, dS and rows
-/// of dK and dV, so dK and dV need no exchange; dQ is a sum over the keys, and its parts go through
-/// shared memory like those of O. D is computed by rows and read by all. split_q: the paper says
-/// only that the partition avoids splitting sums among warps, and that some synchronization
-/// remains. The model uses the simplest such partition, rows of each result: S, P, dP, dS and dQ by
-/// queries, dK and dV by keys. dK and dV then need P and dS of other warps, which go through shared
-/// memory in the precision of a matrix operand. The kernel flash2 gives a warp a near-square part
-/// of each result instead: it exchanges the same P and dS, and reads less of Q, K, V and dO.
+/// In the backward pass, sliced_k: a warp also holds S, P, dP, dS and the rows of dK and dV of its
+/// keys, so dK and dV need no exchange; dQ is a sum over the keys, and its parts go through shared
+/// memory like those of O. D is computed by rows and read by all. split_q: the paper says only that
+/// the partition avoids splitting sums among warps and that some synchronization remains. The model
+/// uses the simplest such partition, the rows of each result: S, P, dP, dS and dQ by queries, dK
+/// and dV by keys. dK and dV then need P and dS of other warps, which pass through shared memory in
+/// the precision of a matrix operand. Kernel flash2 instead gives each warp a near-square part of
+/// each result: it exchanges the same P and dS, but reads less of Q, K, V and dO.
 ///
 /// All warps together load into shared memory. P stays in the registers of the warp that computed
-/// it. Stores to HBM leave from registers.
+/// it. Stores to HBM come from registers.
 #pragma once
 
 #include <array>
@@ -30,7 +30,8 @@
 
 namespace attnscope {
 
-/// How a tile is distributed over the warps: cut by rows, cut by columns, or whole in each.
+/// The distribution of a tile over the warps: divided by rows, divided by columns, or whole in
+/// each.
 enum class WarpSpread : std::uint8_t { by_rows, by_columns, whole };
 
 enum class WarpAccess : std::uint8_t {
@@ -38,7 +39,7 @@ enum class WarpAccess : std::uint8_t {
   loads,        ///< writes the tile to shared memory, as its part of a load from HBM
   reads,        ///< reads the tile from shared memory
   shares,       ///< writes its part of the tile to shared memory, for other warps
-  takes,        ///< reads what other warps have shared
+  takes,        ///< reads data that other warps have written there
   writes_part,  ///< writes its partial result to the exchange buffer of the tile
   reads_parts,  ///< reads the partial results of all warps from there
 };
@@ -71,12 +72,13 @@ class WarpUses {
   std::size_t count_ = 0;
 };
 
-/// The part of `count` rows or columns that a warp has: equal parts, the last ones short or empty.
+/// A warp's part of `count` rows or columns: equal parts, of which the last ones may be short or
+/// empty.
 KeyRange warp_part(Index count, Index warp, Index warps);
-/// Warps that have a part of the tile of scores that the operation computes; all warps of the block
-/// when it computes none.
+/// The number of warps that have a part of the tile of scores that the operation computes; all
+/// warps of the block if it computes none.
 Index computing_warps(const TileOp& op, const TileGrid& grid, const WarpLayout& layout);
-/// Bytes of an element as this use moves it: partial results are in fp32.
+/// Bytes of an element when moved by this use: partial results are in fp32.
 Index moved_element_bytes(const WarpUse& use, DType dtype);
 
 /// One warp's share of a tile: rows [rows.begin, rows.end) and columns of the tile, counted from
@@ -91,8 +93,8 @@ struct WarpShare {
   Index moved_elems() const;
 };
 
-/// Every warp's shares, use by use; shares without elements are left out. For the screen: the
-/// counter (warp_counter.h) adds up the same uses.
+/// All warps' shares, use by use, without empty ones. For the screen: the counter (warp_counter.h)
+/// adds up the same uses.
 std::vector<WarpShare> warp_shares(const TileOp& op, const TileGrid& grid,
                                    const WarpLayout& layout);
 

@@ -16,13 +16,13 @@ namespace attnscope {
 /// "producer", "dQ adder", "consumer 1"; "" for a program without agents.
 std::string agent_name(Agent agent);
 
-/// An agent that waits forever, because no arrival completes the phase.
+/// An agent that waits forever because no arrival completes the phase.
 struct StuckAgent {
   Agent agent = Agent::block;
   Barrier barrier;
 };
 
-/// The agents of one thread block, in the order in which the program writes them.
+/// The agents of one thread block, in program order.
 class Agents {
  public:
   using Emit = std::function<void(const TileOp&)>;
@@ -32,7 +32,7 @@ class Agents {
   void add(Agent agent, std::span<const TileOp> ops);
   bool any() const { return !agents_.empty(); }
   /// Emits every operation once, then discards all of them; a skipped wait or arrive has no effect.
-  /// If no agent can continue, reports which agent waits for what; the remaining operations follow,
+  /// If no agent can continue, reports what each agent waits for; the remaining operations follow,
   /// agent by agent, as skipped and unreached.
   void run(const Emit& emit, const Report& report);
 

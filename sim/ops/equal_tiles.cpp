@@ -1,6 +1,6 @@
-// Which tiles of a grid are equal: same size, same valid keys, cut by the mask or not, empty or
-// not. Neither end of the visible band decreases from one query to the next, so along a row or a
-// column of tiles those that the mask leaves whole lie side by side.
+// The equal tiles of a grid: those with the same size and the same valid keys, both or neither cut
+// by the mask, both or neither empty. Neither end of the visible band decreases from one query to
+// the next, so in a row or column of tiles, those that the mask leaves whole are adjacent.
 #include <algorithm>
 
 #include "sim/ops/tile_grid.h"
@@ -9,10 +9,10 @@ namespace attnscope {
 
 namespace {
 
-/// Longest run that is found by comparing neighbours; the work can be cancelled between runs.
+/// The longest run found by comparing neighbours; the work can be cancelled between runs.
 constexpr Index kMostCompared = Index{1} << 16;
 
-/// The end of the run that holds `index`, where the runs are cut at [begin, end) and at `limit`.
+/// The end of the run that contains `index`; runs are cut at [begin, end) and at `limit`.
 std::int32_t cut_run(std::int32_t index, const TileRange& range, std::int32_t limit) {
   if (index < range.first) return std::min(limit, range.first);
   if (index < range.past_last) return std::min(limit, range.past_last);

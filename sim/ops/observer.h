@@ -1,6 +1,6 @@
-/// The interface of every observer of a schedule: it receives a stream of tile operations, launch
-/// by launch, thread block by thread block. A counting observer can also count a part of the stream
-/// several times without receiving it again.
+/// The interface of all observers of a schedule. They receive a stream of tile operations, launch
+/// by launch and thread block by thread block. A counting observer can also count a part of the
+/// stream several times without receiving it again.
 #pragma once
 
 #include <span>
@@ -30,14 +30,14 @@ class Observer {
   virtual void begin_block(const BlockId& /*block*/) {}
   /// Consecutive operations of the current block; called repeatedly until the block ends.
   virtual void observe(std::span<const TileOp> ops) = 0;
-  /// These agents of the current block wait forever, and no other agent can continue, as in a run
-  /// that is broken on purpose. The operations that they do not reach follow, marked as unreached.
+  /// These agents of the current block wait forever, and no other agent can continue, as in a
+  /// deliberately broken run. The operations that they do not reach follow, marked as unreached.
   virtual void deadlock(std::span<const StuckAgent> /*stuck*/) {}
   virtual void end_block() {}
   virtual void end_launch() {}
 };
 
-/// An observer that sums over operations, or notes which ones occur: it needs equal parts of the
+/// An observer that sums over operations or records which ones occur: it needs equal parts of the
 /// stream only once. Open marks nest; the last one is closed first.
 class CountingObserver : public Observer {
  public:
@@ -46,12 +46,12 @@ class CountingObserver : public Observer {
   /// Whether repeating the operations since the last mark would add the same counts again; false if
   /// the counts depend on state that has changed since the mark.
   virtual bool repeatable() const { return true; }
-  /// Counts the operations since the last mark `times` more times, and closes the mark.
+  /// Counts the operations since the last mark another `times` times, and closes the mark.
   virtual void repeat(Index times) = 0;
 };
 
-/// The sums at the open marks of a counting observer. `Counts` is an Index, has +=, - and * by a
-/// count, or is an array of such. repeat() throws CountTooLarge.
+/// The sums at the open marks of a counting observer. `Counts` is an Index, a type with +=, - and *
+/// by a count, or an array of these. repeat() throws CountTooLarge.
 template <typename Counts>
 class MarkedCounts {
  public:

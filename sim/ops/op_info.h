@@ -1,4 +1,4 @@
-/// The facts about each kind of operation, one row each: its operands, its short name and its
+/// The properties of each kind of operation, one row each: its operands, its short name and its
 /// sentence.
 #pragma once
 
@@ -13,11 +13,12 @@ struct OpInfo {
   OpKind kind;
   std::uint8_t dests, sources;  ///< tiles that it writes and reads
   /// Its short name, shown beside arrows: a, b and c are the names of its sources; `maxima` and
-  /// `sums` depend on its first source's values per row. Empty if the tiles suffice.
+  /// `sums` depend on its first source's values per row. Empty if the tiles say enough.
   std::string_view label;
-  /// What it did: `to` is its destination, `result` the destination named by its new contents; a, b
-  /// and c are its sources, P the first source as probabilities, `maxima` and `sums` those of its
-  /// rows. `event` is what the phase of a barrier signals to the `agent` that waits or arrives.
+  /// A sentence about what it did: `to` is its destination, `result` the destination named by its
+  /// new contents; a, b and c are its sources, P the first source as probabilities, `maxima` and
+  /// `sums` those of its rows. `event` is the event that a barrier's phase signals to the `agent`
+  /// that waits or arrives.
   std::string_view sentence;
 };
 

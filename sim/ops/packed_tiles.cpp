@@ -1,5 +1,5 @@
-// Tiles of packed sequences: each sequence has its own band, and between two bands there may be
-// tiles in which no key is visible.
+// Tiles of packed sequences: each sequence has its own band, and tiles between two bands may have
+// no visible key.
 #include <algorithm>
 
 #include "sim/ops/tile_grid.h"
@@ -12,14 +12,14 @@ KeyRange intersection(const KeyRange& a, const KeyRange& b) {
   return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
 }
 
-/// Index of the sequence that holds an element, by the boundaries of its axis.
+/// Index of the sequence that contains an element, from the boundaries of its axis.
 Index sequence_at(const std::vector<Index>& boundaries, Index element) {
   const auto past = std::upper_bound(boundaries.begin(), boundaries.end(), element);
   return past - boundaries.begin() - 1;
 }
 
 /// Keys that some query of [rows.begin, rows.end) sees in sequence s: one range, because both ends
-/// of a row's range rise by at most one from row to row.
+/// of a row's range increase by at most one from row to row.
 KeyRange keys_seen(const AttentionProblem& problem, Index s, const KeyRange& rows) {
   const Sequence own = problem.sequence(s);
   const KeyRange mine = intersection(rows, {own.query_begin, own.query_end});
@@ -80,7 +80,7 @@ bool TileGrid::is_gap(std::int32_t i, std::int32_t j) const {
 
 std::int32_t TileGrid::next_gap_edge(std::int32_t i, std::int32_t j) const {
   const KeyRange rows{row_begin(i), row_begin(i) + rows_of(i)};
-  // Earlier sequences have no key in column tile j or after it; the keys of later ones ascend
+  // Earlier sequences have no key in column tile j or after it; later sequences have later keys
   const Index first = std::max(sequence_at(problem_.cu_seqlens_q, rows.begin),
                                sequence_at(problem_.cu_seqlens_k, col_begin(j)));
   const Index last = sequence_at(problem_.cu_seqlens_q, rows.end - 1);

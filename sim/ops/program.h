@@ -1,6 +1,6 @@
-/// The vocabulary in which a schedule writes one thread block's program. Each call emits one TileOp
-/// to the observers; at(line) names the pseudo-code line of the calls that follow, agent() the
-/// agent that executes them.
+/// The vocabulary in which a schedule describes one thread block's program. Each call emits one
+/// TileOp to the observers; at(line) names the pseudo-code line of the calls that follow, agent()
+/// the agent that executes them.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace attnscope {
 
-/// The operations of a launch that a run's break drops.
+/// The operations of a launch dropped by a run's break.
 struct DroppedOps {
   std::optional<std::uint8_t> line;  ///< index into the launch's pseudo-code; unset: any
   std::optional<OpKind> kind;        ///< unset: any
   std::optional<Tensor> tensor;      ///< of the first destination, or the barrier; unset: any
   std::optional<Occurrence> only;    ///< unset: all of them
 
-  /// Whether the operation is one of these, whichever execution it is.
+  /// Whether the operation is one of these, in any execution.
   bool matches(const TileOp& op) const {
     return (!line || *line == op.line) && (!kind || *kind == op.kind) &&
            (!tensor || *tensor == op.dest_tiles[0].tensor);
@@ -41,7 +41,7 @@ class Program {
   void begin_block(const BlockId& block) { block_ = block; }
   const BlockId& block() const { return block_; }
 
-  /// The numbers of at()'s lines in the pseudo-code that is shown; empty: unchanged.
+  /// The numbers of at()'s lines in the pseudo-code shown; empty: unchanged.
   void number_lines(std::span<const std::uint8_t> line_numbers) { line_numbers_ = line_numbers; }
 
   /// Marks these operations of the thread block as skipped, until the next call.
@@ -50,9 +50,9 @@ class Program {
     times_matched_ = 0;
   }
 
-  /// The agent that executes what follows, until the next call. A block's agents are written one
-  /// after another and run concurrently (agents.h); if only counts matter, they run in the order
-  /// in which they are written.
+  /// The agent that executes the operations that follow, until the next call. A block's agents are
+  /// written one after another but run concurrently (agents.h); if only counts matter, they run in
+  /// the order in which they are written.
   void agent(Agent agent) {
     flush();
     agent_ = agent;
@@ -133,21 +133,20 @@ class Program {
   void scale(Tile dest) { emit(OpKind::scale, dest, dest); }
   void add(Tile dest, Tile source) { emit(OpKind::add, dest, source); }
 
-  // Parts of the stream that occur again, if only counts matter
+  // Repeated parts of the stream, if only counts matter
   bool counts_only() const { return !counters_.empty(); }
-  /// Marks the operations from here on as a part that may occur again.
+  /// Marks the operations from here on as a part that may be repeated.
   void mark();
-  /// Whether every observer would count the operations since the last mark the same again.
+  /// Whether every observer would count the same again for the operations since the last mark.
   bool repeatable();
-  /// Counts the operations since the last mark `times` more times, and closes the mark.
+  /// Counts the operations since the last mark another `times` times, and closes the mark.
   void repeat(Index times);
 
   /// Ends the thread block: passes all remaining operations to the observers.
   void end_block();
 
  private:
-  /// Passes on the buffered operations: to the observers, or to their agent if the block has
-  /// agents.
+  /// Passes the buffered operations on to the observers, or to their agent if the block has agents.
   void flush();
   void send();
   void run_agents();

@@ -1,4 +1,5 @@
-/// The facts about each tensor, one row each: how it lies in memory, and how the screen shows it.
+/// The properties of each tensor, one row each: its layout in memory and its appearance on the
+/// screen.
 #pragma once
 
 #include <algorithm>
@@ -33,9 +34,9 @@ struct TensorInfo {
   ElementType in_hbm;
   bool is_operand;          ///< of a matrix product: its tiles on chip are in shared memory
   bool is_gradient;         ///< of the loss: hatched on the screen
-  Tensor hue;               ///< the tensor whose colour it has; for a part, the whole tensor
+  Tensor hue;               ///< the tensor whose colour it shares; for a part, the whole tensor
   std::string_view symbol;  ///< as the papers print it, in sentences: "m~", "O (fp32)"
-  std::string_view label;   ///< in boxes, if room is short: "O fp32"
+  std::string_view label;   ///< in boxes with little room: "O fp32"
 };
 
 // clang-format off
@@ -94,7 +95,7 @@ constexpr bool is_of_split(Tensor tensor) {
   const TensorLayout layout = layout_of(tensor);
   return layout == TensorLayout::query_by_split_d || layout == TensorLayout::query_by_split;
 }
-/// Whether a row of its tiles is a key: K, V and their gradients.
+/// Whether each row of its tiles belongs to a key: K, V and their gradients.
 constexpr bool is_by_keys(Tensor tensor) {
   const TensorLayout layout = layout_of(tensor);
   return layout == TensorLayout::key_by_d || layout == TensorLayout::group_key_by_d;

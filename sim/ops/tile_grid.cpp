@@ -110,7 +110,7 @@ TileRange TileGrid::row_tiles_in_band(std::int32_t j) const {
   const KeyRange keys{col_begin(j), std::min(col_begin(j) + cols_of(j), key_end_)};
   if (keys.size() == 0) return {};
 
-  // Query q sees key k when -left <= k - (q + offset) <= right; no side reaches farther than this
+  // Query q sees key k when -left <= k - (q + offset) <= right; no side extends farther than this
   constexpr Index kLongestSide = 2 * kMaxSequenceLength;
   const Index offset = problem_.diagonal(0);
   const Mask& mask = problem_.mask;

@@ -1,5 +1,5 @@
-/// Geometry of one launch over one head: which tiles exist, how large each is, and which are empty
-/// under the mask. Ragged tiles have their valid size; nothing is padded.
+/// Geometry of one launch over one head: the tiles, their sizes, and which are empty under the
+/// mask. Ragged tiles have their valid size; nothing is padded.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// Which steps the problem's score function has.
+/// The steps of the problem's score function.
 struct ScoreStepFlags {
   bool soft_cap = false;
   bool alibi = false;
@@ -19,29 +19,29 @@ struct ScoreStepFlags {
 };
 ScoreStepFlags score_steps_of(const AttentionProblem& problem);
 
-/// Choices of a schedule besides its tiling.
+/// The choices of a schedule other than its tiling.
 struct ScheduleOptions {
   ScheduleVariant variant;
-  /// standard: also write LSE (the paper's algorithm does not; needed for LSE as an output).
+  /// standard: also write LSE, if it is an output (the paper's algorithm does not write it).
   bool standard_writes_lse = false;
   /// standard: 0 if a row of S fits on chip, so that the softmax reads S once; else the columns
   /// of the panels in which it sweeps S twice.
   Index softmax_panel_cols = 0;
   /// The same for the backward pass, which holds a row of P and one of dP.
   Index gradient_panel_cols = 0;
-  /// Backward: when more than 1, dK and dV of a group's query heads are summed.
+  /// Backward: if more than 1, dK and dV of a group's query heads are summed.
   Index heads_per_kv_head = 1;
-  /// The steps of the problem's score function: they decide which lines the pseudo-code has.
+  /// The steps of the problem's score function, which determine the lines of the pseudo-code.
   ScoreStepFlags score_steps;
-  Index splits = 1;  ///< split_kv: parts into which the keys are cut
-  /// Whether the rows of K and V beyond a key length, inside a column tile, are zero on chip
+  Index splits = 1;  ///< split_kv: parts into which the keys are divided
+  /// Whether, inside a column tile, the rows of K and V beyond a key length are zero on chip
   /// instead of being loaded.
   bool skips_padded_keys = false;
   /// Whether the problem hides keys, so that a launch that only applies the mask exists.
   bool masked = false;
 };
 
-/// Ascending tile indices: [first, past_last), or the ones that a block mask lists at the positions
+/// Ascending tile indices: [first, past_last), or those that a block mask lists at positions
 /// [first, past_last).
 struct TileRange {
   std::int32_t first = 0;
@@ -72,7 +72,7 @@ struct TileRange {
   }
   /// The position of the first tile that is not before `index`.
   std::int32_t position_of(std::int32_t index) const;
-  /// The tiles of this range that lie within the plain range `bounds`.
+  /// The tiles of this range that are within the plain range `bounds`.
   TileRange within(const TileRange& bounds) const;
 };
 
@@ -86,9 +86,9 @@ struct Shape {
 
 class TileGrid {
  public:
-  /// `d_cols`: the columns of a tile of Q, K, V, O or their gradients; 0: all d. Otherwise their
-  /// tiles are cut into d_parts(), which Tile::part names. With `shares`, Tile::part names the
-  /// share of a tile that an agent has (TileShare).
+  /// `d_cols`: the number of columns of a tile of Q, K, V, O or their gradients; 0: all d.
+  /// Otherwise these tiles are divided into d_parts(), numbered by Tile::part. With `shares`,
+  /// Tile::part is an agent's share of a tile (TileShare).
   TileGrid(const AttentionProblem& problem, const Tiling& tiling, const ScheduleOptions& options,
            Index d_cols = 0, Index shares = 0);
 
@@ -100,7 +100,8 @@ class TileGrid {
   std::int32_t Tr() const { return Tr_; }
   std::int32_t Tc() const { return Tc_; }
   Index d_parts() const { return ceil_div(problem_.d, d_cols_); }
-  /// Into how many equal shares agents divide the queries or the keys of a tile; 1 without agents.
+  /// The number of equal shares into which agents divide the queries or the keys of a tile; 1
+  /// without agents.
   Index shares() const { return std::max<Index>(shares_, 1); }
   /// The share of a whole tile that this tile is.
   TileShare share_of(const Tile& tile) const {
@@ -109,8 +110,8 @@ class TileGrid {
 
   TileRange row_tiles() const { return {0, Tr_}; }
   TileRange column_tiles() const { return {0, Tc_}; }
-  /// Column tiles in which row tile i has a visible key (with ScheduleVariant::visit_hidden, also
-  /// the others): those that the mask's band crosses and the block mask keeps. With packed
+  /// The column tiles in which row tile i has a visible key (with ScheduleVariant::visit_hidden,
+  /// also the others): those that the mask's band crosses and the block mask keeps. With packed
   /// sequences, whose bands leave gaps, the tiles from the first band to the last: some of these
   /// may be empty().
   TileRange column_tiles_for(std::int32_t i) const;
@@ -120,7 +121,7 @@ class TileGrid {
   TileRange row_tiles_in_band(std::int32_t j) const;
   /// Whether no key of tile (i, j) is visible although the tile is in the ranges above.
   bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
-  /// The key from which on all keys are padding of this batch entry.
+  /// The first key from which all keys are padding in this batch entry.
   Index key_end() const { return key_end_; }
   /// Whether every key of column tile j is padding in this batch entry.
   bool is_padding(std::int32_t j) const { return col_begin(j) >= key_end_; }
@@ -128,12 +129,12 @@ class TileGrid {
   bool hides_keys() const {
     return !problem_.mask.is_none() || problem_.is_packed() || key_end_ < problem_.N_kv;
   }
-  /// Whether the mask hides part of tile (i, j), so that its scores must be masked; of the
-  /// whole tile, or of the share that S is.
+  /// Whether the mask hides part of tile (i, j), so that its scores must be masked; for the whole
+  /// tile, or for the share given by S.
   bool edge(std::int32_t i, std::int32_t j) const { return is_edge(rows_of(Q(i)), keys_of(K(j))); }
   bool edge(const Tile& S) const { return is_edge(rows_of(S), keys_of(S)); }
 
-  /// Whether every row tile sees the same columns, with the same keys hidden.
+  /// Whether all row tiles see the same columns, with the same keys hidden.
   bool rows_see_equal_columns() const { return rows_see_equal_columns(problem_); }
   static bool rows_see_equal_columns(const AttentionProblem& problem) {
     return problem.mask.is_none() && !problem.is_packed() && problem.block_mask == nullptr;
@@ -146,14 +147,14 @@ class TileGrid {
   /// The same for the tiles (i, j) of column tile j.
   Index equal_rows(std::int32_t j, const TileRange& rows, std::int32_t position) const;
   /// Number of row tiles, from i on (at least 1), that are equal and whose tiles (i, j) are equal.
-  /// A program that does not check which tiles the mask hides needs only equal sizes.
+  /// For a program that does not check which tiles the mask hides, equal sizes suffice.
   Index equal_whole_rows(std::int32_t i, bool asks_mask) const;
   /// The same for column tiles.
   Index equal_whole_columns(std::int32_t j, bool asks_mask) const;
 
   Index row_begin(std::int32_t i) const { return i * tiling_.Br; }
   Index col_begin(std::int32_t j) const { return j == kAllColumns ? 0 : j * tiling_.Bc; }
-  /// Valid query rows of row tile i, valid key columns of column tile j.
+  /// The valid query rows of row tile i, and the valid key columns of column tile j.
   Index rows_of(std::int32_t i) const { return i + 1 < Tr_ ? tiling_.Br : last_rows_; }
   Index cols_of(std::int32_t j) const {
     if (j == kAllColumns) return problem_.N_kv;
@@ -166,7 +167,7 @@ class TileGrid {
   KeyRange rows_of(const Tile& tile) const;
   /// The same for the keys of a tile of keys.
   KeyRange keys_of(const Tile& tile) const;
-  /// The tile that the slot of this tile holds: the whole one if this is a share within it.
+  /// The tile held in this tile's slot: the whole one if this is a share within it.
   Tile held_by_slot(Tile tile) const {
     if (share_of(tile).in_whole_tile) tile.part = 0;
     return tile;
@@ -175,7 +176,7 @@ class TileGrid {
   /// Valid extent of a tile: [rows, d] for Q, O and [cols, d] for K, V, or a part of d; [rows,
   /// cols] for S, P; [rows, 1] for row statistics.
   Shape shape(const Tile& tile) const;
-  /// Extent of a slot that can hold any tile of the tensor: Br and Bc, or the rows or keys of a
+  /// Extent of a slot large enough for any tile of the tensor: Br and Bc, or the rows or keys of a
   /// share.
   Shape slot_shape(const Tile& tile) const;
   /// First row and column of the tile in its tensor.
@@ -240,11 +241,11 @@ class TileGrid {
   Index last_rows_;
   Index last_cols_;
   Index batch_ = 0;
-  Index key_end_;  ///< keys beyond are padding in this batch entry
+  Index key_end_;  ///< later keys are padding in this batch entry
 };
 
-/// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group). `splits` is that of
-/// ScheduleOptions; only O_split and LSE_split depend on it.
+/// Whole tensor of one head (dK_heads, dV_heads: of one KV head's group). `splits` is
+/// ScheduleOptions's; only O_split and LSE_split depend on it.
 Shape tensor_shape(Tensor tensor, const AttentionProblem& problem, Index splits = 1);
 
 /// Bytes of one element of the tensor in HBM, by its ElementType.

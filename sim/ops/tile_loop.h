@@ -2,9 +2,9 @@
 /// program))`. If only counts matter, it runs once for each run of equal tiles and lets the
 /// observers multiply, so that the cost does not grow with the number of interior tiles.
 ///
-/// Tiles are equal when every program processes them in the same way: see
-/// TileGrid::equal_columns(). The loop repeats an iteration only if every observer agrees
-/// (Program::repeatable()); until then it runs the next one. A loop must not be left with `break`.
+/// Tiles are equal if every program processes them in the same way: see TileGrid::equal_columns().
+/// The loop repeats an iteration only if every observer agrees (Program::repeatable()); until then
+/// it runs the next one. A loop must not be left with `break`.
 #pragma once
 
 #include "sim/ops/program.h"
@@ -46,17 +46,17 @@ class TileLoop {
   End end() const { return {}; }
 
  private:
-  /// Marks the start of iterations that may occur again, if the tiles to come are equal.
+  /// Marks the start of iterations that may be repeated, if the next tiles are equal.
   void open_section();
   void advance();
 
   const TileGrid& g_;
   std::int32_t fixed_;
-  TileRange range_;  ///< the tiles to come, the current one first
+  TileRange range_;  ///< the tiles from the current one on
   EqualTiles equal_tiles_;
   Program& program_;
   Index period_;
-  Index equal_ = 0;    ///< iterations to come that are equal, the current one included
+  Index equal_ = 0;    ///< equal iterations ahead, including the current one
   Index section_ = 0;  ///< iterations since the mark; -1: there is no mark
 };
 
@@ -68,7 +68,7 @@ TileLoop rows_of_column(const TileGrid& g, std::int32_t j, const TileRange& rows
                         Index period = 1);
 /// Whole column tiles, with the row tiles that see them.
 TileLoop whole_columns(const TileGrid& g, Program& program);
-/// Indices on which no size or mask depends, such as splits and heads.
+/// Indices that affect neither sizes nor masks, such as splits and heads.
 TileLoop equal_parts(const TileGrid& g, std::int32_t count, Program& program);
 
 }  // namespace attnscope

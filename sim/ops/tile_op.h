@@ -1,7 +1,7 @@
-/// Tile operations: what a schedule emits and every observer receives.
+/// Tile operations: emitted by a schedule, received by every observer.
 ///
-/// An op says what happens to which tile. It has no time, no address and no value: geometry belongs
-/// to the launch's TileGrid, values to the numeric executor, time to the timeline.
+/// An op says what happens to which tile. It has no time, address or value: geometry belongs to the
+/// launch's TileGrid, values to the numeric executor, time to the timeline.
 #pragma once
 
 #include <bitset>
@@ -16,8 +16,8 @@ namespace attnscope {
 /// Every tensor of every algorithm, by the papers' names. m_tile, l_tile and beta are flash1's
 /// m~_ij, l~_ij and exp(m~_ij - m_i_new); O_carry is its O in fp32 between passes over j. dQ_accum
 /// is dQ in fp32 while thread blocks add to it; dK_heads, dV_heads are the gradients of each query
-/// head of a group, before they are summed. P_drop is P~, P after dropout, where P is needed too; T
-/// is the derivative of the soft cap. O_split and LSE_split are the results of split_kv's thread
+/// head of a group, before they are summed. P_drop is P~, P after dropout, if P is needed as well;
+/// T is the derivative of the soft cap. O_split and LSE_split are the results of split_kv's thread
 /// blocks over their part of the keys; their tile (i, j) is row tile i of split j. Z holds
 /// dropout's factors, if a launch stores them.
 // clang-format off
@@ -47,7 +47,7 @@ inline constexpr auto kTensors = [] {
 /// Column index of a tile that spans all keys.
 inline constexpr std::int32_t kAllColumns = -1;
 
-/// Largest number of slots that a tensor has on chip.
+/// The largest number of slots of a tensor on chip.
 inline constexpr std::size_t kMostSlots = 4;
 
 /// One tile, in HBM (slot 0) or in a named slot on chip (slot 1, 2, ... of its tensor; more than
@@ -57,9 +57,9 @@ struct Tile {
 
   Tensor tensor = Tensor::Q;
   std::uint8_t slot = kHbm;
-  bool last_use = false;  ///< as a source: nothing reads it after this op; its slot becomes invalid
-  /// Which of TileGrid::d_parts(), of a tensor with d columns; in a grid with TileGrid::shares(), a
-  /// TileShare.
+  bool last_use = false;  ///< as a source: no later op reads it; its slot becomes invalid
+  /// The index among TileGrid::d_parts(), for a tensor with d columns; in a grid with
+  /// TileGrid::shares(), a TileShare.
   std::uint8_t part = 0;
   std::int32_t i = 0;  ///< row tile (queries); of dK_heads, dV_heads: query head of the group
   std::int32_t j = 0;  ///< column tile (keys), or kAllColumns; unused for row-tile tensors
@@ -74,21 +74,21 @@ constexpr Tile last_use(Tile tile) {
   return tile;
 }
 
-/// Largest number of parts that Tile::part can distinguish.
+/// The largest number of parts that Tile::part can distinguish.
 inline constexpr Index kMostParts = 256;
 
-/// The tile of the same rows that has only the columns of this part of d.
+/// The tile with the same rows and only the columns of this part of d.
 constexpr Tile part_of(Tile tile, Index part) {
   tile.part = static_cast<std::uint8_t>(part);
   return tile;
 }
 
-/// An agent's part of a tile that several agents share: an equal number of its queries or of its
-/// keys, or all of it.
+/// An agent's part of a tile that several agents share: an equal part of its queries or keys, or
+/// all of it.
 struct TileShare {
   enum class Of : std::uint8_t { whole, queries, keys };
   Of of = Of::whole;
-  bool in_whole_tile = false;  ///< its slot holds the whole tile; else only the share
+  bool in_whole_tile = false;  ///< its slot holds the whole tile; otherwise only the share
   Index number = 0;
 
   static constexpr TileShare from_part(std::uint8_t part) {
@@ -100,7 +100,7 @@ struct TileShare {
   }
 };
 
-/// The tile's share of the queries, or of the keys, in a slot of its own.
+/// The tile's share of the queries, or of the keys, in a separate slot.
 constexpr Tile query_share(Tile tile, Index number) {
   tile.part = TileShare{TileShare::Of::queries, false, number}.part();
   tile.slot = static_cast<std::uint8_t>(1 + number);
