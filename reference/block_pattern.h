@@ -56,8 +56,8 @@ Index drawing_steps(const BlockPattern& pattern, Index Tr, Index Tc);
 /// Draws the mask for N queries and N_kv keys in these tiles. If Tr and Tc differ, butterfly and
 /// local_global stretch the shorter axis to the longer one. The draws are Philox integers: the same
 /// on every machine. invalid_request for a mask beyond the limits, and for a file that cannot be
-/// read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1. `cancel` set to true
-/// by another thread gives ErrorCode::cancelled before the next row is drawn.
+/// read, whose shape is not [Tr, Tc], or that has a value other than 0 and 1. If another thread
+/// sets `cancel`, returns ErrorCode::cancelled before the next row is drawn.
 Result<std::shared_ptr<const BlockMask>> make_block_mask(const BlockPattern& pattern, Index N,
                                                          Index N_kv, const Tiling& tiling,
                                                          const MaskLimits& limits = {},

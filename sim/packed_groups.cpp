@@ -22,7 +22,7 @@ bool can_pack_groups(const AttentionProblem& problem) {
   if (!one_score || problem.is_packed() || problem.block_mask != nullptr) return false;
   if (problem.mask.is_none()) return true;
 
-  // One query from which the mask hides nothing
+  // A single query from which the mask hides no key
   AttentionProblem unmasked = problem;
   unmasked.mask = Mask::none();
   for (Index b = 0; b < problem.batch; ++b) {

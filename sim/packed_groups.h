@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// Whether every row of a group sees the same keys, and no score depends on its head or its query.
+/// Whether all rows of a group see the same keys, and no score depends on its head or query.
 bool can_pack_groups(const AttentionProblem& problem);
 
 /// The same attention with each group as one head of (H / H_kv) N rows; requires can_pack_groups().

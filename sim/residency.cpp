@@ -21,8 +21,8 @@ BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu) {
   };
   set(SmResource::shared_memory, gpu.shared_bytes_per_sm,
       block.shared_bytes + gpu.reserved_shared_bytes_per_block);
-  // A warp's registers lie in one of the SM's four parts (cudaOccSubPartitionsPerMultiprocessor of
-  // cuda_occupancy.h)
+  // A warp's registers are in one of the SM's four partitions
+  // (cudaOccSubPartitionsPerMultiprocessor of cuda_occupancy.h)
   constexpr Index kParts = 4;
   const Index warps = std::max<Index>(ceil_div(block.threads, kWarpThreads), 1);
   const Index warp_bytes = ceil_div(block.register_bytes, warps);

@@ -1,4 +1,4 @@
-/// Thread blocks that an SM holds at once, and what limits their number.
+/// The number of thread blocks that an SM holds at once, and the resource that limits it.
 #pragma once
 
 #include <array>
@@ -18,20 +18,20 @@ struct BlockDemand {
   Index threads = 0;
 };
 
-/// The resources of an SM for its thread blocks.
+/// The resources that an SM has for its thread blocks.
 enum class SmResource : std::uint8_t { shared_memory, registers, threads, blocks };
 inline constexpr std::size_t kSmResources = 4;
 constexpr std::array<std::string_view, kSmResources> enum_names(SmResource) {
   return {"shared memory", "registers", "threads", "blocks"};
 }
 
-/// Blocks that each resource of an SM would allow, were it the only limit: 0 if one block needs
-/// more than there is.
+/// The number of blocks that each resource of an SM would allow if it were the only limit: 0 if one
+/// block needs more than the SM has.
 struct BlockLimits {
   std::array<Index, kSmResources> blocks{};
 
   Index operator[](SmResource resource) const { return blocks[static_cast<std::size_t>(resource)]; }
-  /// The one that allows the fewest; the first if there are several.
+  /// The resource that allows the fewest blocks; the first if there are several.
   SmResource tightest() const;
 };
 BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu);
@@ -40,14 +40,14 @@ BlockLimits block_limits(const BlockDemand& block, const GpuDescription& gpu);
 /// launch's blocks per SM; at least one.
 Index resident_blocks(const BlockDemand& block, Index thread_blocks, const GpuDescription& gpu);
 
-/// The demand of a block of each launch, by the model's account of on-chip memory. `threads`: those
-/// of a block.
+/// The demand of a block of each launch, with on-chip memory as the model counts it. `threads`: the
+/// number of threads of a block.
 std::vector<BlockDemand> model_demands(const Pass& pass, const PassRun& run, Index threads);
 /// The same for a run, with the number of warps that it sets.
 std::vector<BlockDemand> model_demands(const ResolvedRun& run, const GpuDescription& gpu);
 
-/// How many thread blocks of each launch an SM holds at once, by the model's account of on-chip
-/// memory.
+/// The number of thread blocks of each launch that an SM holds at once, with on-chip memory as the
+/// model counts it.
 std::vector<Index> model_residency(const ResolvedRun& run, const GpuDescription& gpu);
 
 }  // namespace attnscope

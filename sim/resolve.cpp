@@ -22,7 +22,7 @@ Result<GpuDescription> gpu_of(const RunSpec& spec) {
 
 namespace {
 
-/// The sides that are given, else those of the rule, the block mask or the default tiling, in this
+/// The requested sides, else those of the rule, the block mask or the default tiling, in this
 /// order.
 std::optional<Tiling> choose_tiling(const RunSpec& spec, const GpuDescription& gpu) {
   if (spec.Br && spec.Bc) return spec.tiling();
@@ -97,8 +97,8 @@ Index key_length_count(const AttentionProblem& problem) {
   return static_cast<Index>(group_batch_by_key_length(problem).size());
 }
 
-/// Row and column tiles over all distinct key lengths, because heads of each key length are counted
-/// separately; a row tile counts once for each split.
+/// The number of row and column tiles over all distinct key lengths, since heads of each key length
+/// are counted separately; a row tile counts once per split.
 Index tile_count(const ResolvedRun& run) {
   const Tiling& tiling = run.tiling;
   const Index Tr = ceil_div(run.problem.N, tiling.Br), Tc = ceil_div(run.problem.N_kv, tiling.Bc);
@@ -121,7 +121,7 @@ std::optional<Error> check_tile_count(const ResolvedRun& run) {
       lengths > 1 ? " or fewer different lengths" : "");
 }
 
-/// Checks that the pass has the operation or statistic that the break names.
+/// Checks that the pass has the operation or statistic named by the break.
 std::optional<Error> check_break(const ResolvedRun& run, const GpuDescription& gpu) {
   const auto& broken = run.asked.variant.broken;
   if (!broken.any()) return std::nullopt;
@@ -148,7 +148,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const GpuDescription& gpu,
   if (auto error = validate(spec)) return *error;
   const Algorithm& algorithm = *find_algorithm(spec.algorithm);
   ResolvedRun run{.asked = spec, .problem = spec.problem};
-  if (run.pass() == PassKind::forward) run.asked.deterministic = false;  // concerns only dQ's sums
+  if (run.pass() == PassKind::forward) run.asked.deterministic = false;  // concerns only sums of dQ
   const bool packs = algorithm.splits_keys && !spec.separate_heads && can_pack_groups(spec.problem);
   if (packs) {
     run.problem = with_packed_groups(spec.problem);

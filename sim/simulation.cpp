@@ -33,13 +33,13 @@ HeadCounts counts_of_head(const Pass& pass, const PassRun& run, const std::atomi
   return counts;
 }
 
-/// Heads of a batch entry that run the launch.
+/// The number of heads of a batch entry that run the launch.
 Index heads_of(const Launch& launch, const AttentionProblem& problem) {
   return launch.once_per_kv_head ? problem.kv_heads : problem.heads;
 }
 
-/// The papers' accounting of one head's part of a launch: as requested, or the touched part of each
-/// operand once.
+/// The papers' accounting of one head's part of a launch: the requested bytes, or the touched part
+/// of each operand once.
 Bytes paper_bytes(const Launch& launch, const BytesByTensor& requested,
                   const AttentionProblem& problem) {
   if (!launch.paper_counts_operands_once) return sum(requested);
@@ -93,7 +93,7 @@ void add_time_bound(SimulationReport& report, const GpuDescription& gpu) {
   }
 }
 
-/// The error of a tiling that does not fit; names one that does.
+/// The error for a tiling that does not fit; suggests one that does.
 Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& nearest) {
   const Tiling& tiling = report.run.tiling;
   Error error =
@@ -106,7 +106,7 @@ Error does_not_fit(const SimulationReport& report, const std::optional<Tiling>& 
   return error;
 }
 
-/// simulate(), but ends with an exception when it is cancelled.
+/// simulate(), but throws when cancelled.
 Result<SimulationReport> counted(const ResolvedRun& run, const GpuDescription& gpu,
                                  const std::atomic<bool>* cancel) {
   const AttentionProblem& problem = run.problem;

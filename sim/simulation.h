@@ -40,9 +40,9 @@ struct SimulationReport {
   Bytes requested;
   BytesByTensor by_tensor{};  ///< requested
   /// DRAM bytes without a model of L2: each launch reads its operands once and writes its results
-  /// once, except for tensors in L2. A tensor that fits in L2 is not read when an earlier launch of
-  /// the pass, or its initialisation, touched it, and not written when a later launch reads it. In
-  /// reality a part of a larger tensor, and the last lines written, may stay in L2 as well.
+  /// once, except for tensors in L2. A tensor that fits in L2 is not read if an earlier launch of
+  /// the pass, or its initialisation, has touched it, and not written if a later launch reads it.
+  /// In reality, part of a larger tensor, and the last lines written, may remain in L2 as well.
   Bytes compulsory;
   /// The result of predict_dram(), if it was called: simulate() does not call it.
   std::optional<DramPrediction> dram = {};
@@ -57,7 +57,7 @@ struct SimulationReport {
   Index sram_bytes_per_block = 0;      ///< largest of the launches
   Index register_bytes_per_block = 0;  ///< largest of the launches
   bool fits = true;                    ///< see OnChipFit
-  std::string overflow_reason;         ///< when it does not fit
+  std::string overflow_reason;         ///< if it does not fit
   /// On-chip memory if a kernel pads d, else nothing. Traffic counts valid elements only.
   std::optional<PaddedOnChip> padded;
   Index peak_hbm_bytes = 0;  ///< inputs, outputs and workspace
@@ -70,9 +70,8 @@ struct SimulationReport {
 };
 
 /// Counts the run, whatever its size, without computing values. does_not_fit for a tiling that does
-/// not fit on the chip, unless the run allows it. `cancel` set to true by another thread gives
-/// ErrorCode::cancelled within microseconds; too_many where bytes or operations do not fit in 63
-/// bits.
+/// not fit on the chip, unless the run allows it. If another thread sets `cancel`, returns
+/// ErrorCode::cancelled within microseconds. too_many if bytes or operations do not fit in 63 bits.
 Result<SimulationReport> simulate(const ResolvedRun& run, const GpuDescription& gpu,
                                   const std::atomic<bool>* cancel = nullptr);
 /// resolve(), then simulate().
@@ -86,11 +85,11 @@ struct WarpReport {
 };
 
 /// Counts the pass of a run that simulate() accepted; both passes are summed. Nothing for
-/// algorithms whose paper gives no partition of the warps. too_many if the traffic does not fit in
-/// 63 bits.
+/// algorithms whose paper does not define a partition of the warps. too_many if the traffic does
+/// not fit in 63 bits.
 Result<std::optional<WarpReport>> count_warps(const ResolvedRun& run, const GpuDescription& gpu);
 
-/// How the numbers are computed.
+/// Options for computing the numbers.
 struct NumericOptions {
   BlockOrder order;
 };
@@ -107,7 +106,7 @@ struct NumericResult {
   ErrorReport dV_error;
 };
 
-/// The limit on the memory that numbers take.
+/// The memory limit of numbers.
 inline constexpr double kMaxNumericBytes = 8e9;
 
 /// Rejects a run whose numbers take too much memory, before any work starts.

@@ -171,8 +171,8 @@ constexpr std::array<std::string_view, kOpKindCount> enum_names(OpKind) {
       "scale, mask_gradient, dropout_factors, wait, arrive");
 }
 
-/// The executor of an operation. A thread block's program is one sequence of operations, or several
-/// agents (warp groups) run it concurrently and synchronize at barriers.
+/// The executor of an operation. A thread block's program is either one sequence of operations or
+/// several agents (warp groups) that run concurrently and synchronize at barriers.
 enum class Agent : std::uint8_t {
   block,              ///< every warp: the program has no agents
   producer,           ///< loads tiles for the others
@@ -196,24 +196,24 @@ constexpr bool is_consumer(Agent agent) {
 /// complete after `arrivals` (n + 1) arrivals: an mbarrier of the GPU.
 struct Barrier {
   enum class Signals : std::uint8_t {
-    full,   ///< the tile is in the slot: its readers wait
-    empty,  ///< every reader has read the tile: writers of the next one wait
+    full,   ///< the tile is in the slot: its readers wait for this
+    empty,  ///< every reader has read the tile: writers of the next one wait for this
   };
   Signals signals = Signals::full;
-  std::uint8_t arrivals = 1;  ///< number that complete a phase
+  std::uint8_t arrivals = 1;  ///< the number that completes a phase
   std::int32_t phase = 0;
-  Tile tile;  ///< what the phase is about, in the slot that the barrier guards
+  Tile tile;  ///< the tile that the phase refers to, in the slot that the barrier guards
 };
 
 /// One operation of one thread block. A wait or arrive has a barrier instead of tiles, stored in
-/// its destinations: the first one is the barrier's tile.
+/// its destinations, of which the first is the barrier's tile.
 struct TileOp {
   OpKind kind = OpKind::load;
   std::uint8_t line = 0;  ///< index into the launch's pseudo-code
   Agent agent = Agent::block;
   std::uint8_t dest_count : 3 = 0;
   std::uint8_t source_count : 3 = 0;
-  bool skipped : 1 = false;    ///< the run's break drops it: no value changes
+  bool skipped : 1 = false;    ///< dropped by the run's break: no value changes
   bool unreached : 1 = false;  ///< skipped because its agent waits forever
   std::array<Tile, 2> dest_tiles;
   std::array<Tile, 3> source_tiles;
@@ -244,7 +244,7 @@ struct TileOp {
   bool sums_queries() const {
     return kind == OpKind::accumulate_transposed || kind == OpKind::gradient_product_transposed;
   }
-  /// Whether it computes one number for each row of its source: a maximum or a sum.
+  /// Whether it computes one number per row of its source: a maximum or a sum.
   bool reduces_rows() const {
     return kind == OpKind::row_max || kind == OpKind::running_max || kind == OpKind::row_sum ||
            kind == OpKind::add_row_sum;

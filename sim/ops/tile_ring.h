@@ -1,16 +1,16 @@
-/// The slots on chip that the tiles of a tensor take in turn, and their barriers, if some agents
-/// write tiles that others read: on the GPU, kernels/device/tile_ring.cuh and slot_barriers.cuh.
+/// The slots on chip that the tiles of a tensor use in turn, and their barriers if some agents
+/// write tiles that others read. On the GPU: kernels/device/tile_ring.cuh and slot_barriers.cuh.
 #pragma once
 
 #include "sim/ops/program.h"
 
 namespace attnscope {
 
-/// Visit n, counted from 0, has slot 1 + n % stages. Each slot has two barriers:
+/// Visit n, counted from 0, uses slot 1 + n % stages. Each slot has two barriers:
 ///   full:  the readers wait until every writer has arrived: the tile is there;
 ///   empty: the writers wait until every reader has arrived: they may overwrite it.
-/// Each agent has its own copy, which counts that agent's visits; an agent that writes and reads
-/// has one for each. A tile may represent others that share its barriers and its slot's number.
+/// Each agent has its own copy, which counts that agent's visits; an agent that both writes and
+/// reads has two. A tile may represent others that share its barriers and its slot's number.
 class TileRing {
  public:
   TileRing(Index stages, Index writers, Index readers)
@@ -52,7 +52,7 @@ class TileRing {
     ++visit_;
   }
 
-  /// Whether every slot has had a tile.
+  /// Whether every slot has been used.
   bool is_full() const { return visit_ >= stages_; }
 
  private:

@@ -32,16 +32,16 @@ enum class ScoreStep : std::uint8_t {
   asked_lse,      ///< of a run that requests LSE from an algorithm without it
 };
 
-/// One line of pseudo-code. No operation names a loop's line (has_operations()).
+/// One line of pseudo-code. No operation refers to a loop's line (has_operations()).
 struct PseudoLine {
   int indent = 0;
-  Step step = Step::given;  ///< no other line that is shown with it has this step
+  Step step = Step::given;  ///< no other line shown with it has this step
   std::string_view text;
   std::string_view why;  ///< one sentence: the reason for this step
   ScoreStep when = ScoreStep::always;
 };
 
-/// Whether no two lines that are shown together have the same step.
+/// Whether no two lines shown together have the same step.
 constexpr bool has_each_step_once(std::span<const PseudoLine> code) {
   const auto exclude = [](ScoreStep a, ScoreStep b) {
     return (a == ScoreStep::dropout && b == ScoreStep::no_dropout) ||
@@ -62,7 +62,7 @@ struct ShownCode {
   std::vector<std::uint8_t> line_numbers;
 };
 
-/// The pseudo-code of a variant: some lines are replaced, the line numbers stay the same.
+/// The pseudo-code of a variant: some lines are replaced; the line numbers do not change.
 template <std::size_t lines>
 constexpr std::array<PseudoLine, lines> with_lines(
     const PseudoLine (&code)[lines],
@@ -77,7 +77,7 @@ constexpr std::array<PseudoLine, lines> with_lines(
 TileGrid plain_grid(const AttentionProblem& problem, const Tiling& tiling,
                     const ScheduleOptions& options);
 
-/// How a launch uses the splits of the keys.
+/// A launch's use of the splits of the keys.
 enum class SplitRole : std::uint8_t {
   none,
   one_a_block,  ///< thread block i splits + s works on split s of row tile i
@@ -94,15 +94,15 @@ struct Launch {
   /// The paper counts each operand of this launch once, although a tiled matrix product reads it
   /// again.
   bool paper_counts_operands_once = false;
-  /// Runs once for each KV head, after the last query head of its group.
+  /// Runs once per KV head, after the last query head of its group.
   bool once_per_kv_head = false;
-  /// Sums the results that the query heads of a group left in HBM.
+  /// Sums the results that the query heads of a group have left in HBM.
   bool sums_group = false;
   SplitRole splits = SplitRole::none;
   /// No thread block checks which tiles the mask hides: blocks are equal if their tiles have equal
   /// sizes.
   bool ignores_mask = false;
-  /// The agents that the program has (Program::agent()); empty: it is one sequence of operations.
+  /// The program's agents (Program::agent()); empty: it is one sequence of operations.
   std::vector<Agent> agents = {};
   /// Owns `pseudo_code` if make_pass() removed lines from it.
   std::shared_ptr<const ShownCode> shown = nullptr;
@@ -155,8 +155,8 @@ inline ScheduleOptions without_break(ScheduleOptions options) {
 }
 
 /// The launches of a pass, or of both passes, in order, for PassKind::both. The backward pass must
-/// exist. Their pseudo-code contains the lines of the score function's steps that the options
-/// select; the operations that the options' break drops are marked as skipped.
+/// exist. Their pseudo-code contains the lines of the score function's steps selected by the
+/// options; the operations dropped by the options' break are marked as skipped.
 Pass make_pass(const Algorithm& algorithm, PassKind pass, const ScheduleOptions& options);
 
 /// The same for one head: with every launch that it takes part in, regardless of its place in its
@@ -172,7 +172,7 @@ TileGrid gradient_row_grid(const AttentionProblem& problem, const Tiling& tiling
 /// Whether row tile i of the launch's grid is a group of whole rows, not Br rows.
 bool works_on_row_groups(const Launch& launch);
 
-/// Pseudo-code that one algorithm takes from another, except for some lines.
+/// Pseudo-code that one algorithm takes from another, with some lines changed.
 using PseudoCode = std::vector<PseudoLine>;
 inline PseudoCode copy_of(std::span<const PseudoLine> lines) {
   return {lines.begin(), lines.end()};
@@ -182,15 +182,15 @@ void rewrite_line(PseudoCode& lines, Step step, std::string_view text, std::stri
 
 /// One thread block per head: its program has the outer loop.
 Index block_per_head(const TileGrid& grid);
-/// One thread block for each row tile, and for each part of d (TileGrid::d_parts()).
+/// One thread block per row tile and part of d (TileGrid::d_parts()).
 Index block_per_row_tile(const TileGrid& grid);
 /// The same for column tiles.
 Index block_per_column_tile(const TileGrid& grid);
-/// One thread block for each tile (i, j).
+/// One thread block per tile (i, j).
 Index block_per_tile(const TileGrid& grid);
 
 // Running a pass (run_pass.cpp). The order of the thread blocks is a separate policy, independent
-// of what a block does.
+// of a block's program.
 
 /// The order in which the thread blocks of a launch run. Numbers and requested bytes must not
 /// depend on it.

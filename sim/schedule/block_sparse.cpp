@@ -4,7 +4,7 @@ namespace attnscope {
 
 namespace {
 
-/// A dense pass, and which of its launches sweeps over tiles of S.
+/// A dense pass, and the launch in it that sweeps over tiles of S.
 struct DensePass {
   Pass pass;
   std::size_t sweep = 0;

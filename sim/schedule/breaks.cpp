@@ -11,7 +11,7 @@ namespace attnscope {
 
 namespace {
 
-/// Records each operation the first time that it runs.
+/// Records each operation the first time it runs.
 class OperationList : public CountingObserver {
  public:
   void begin_launch(std::string_view /*name*/, const TileGrid& /*grid*/) override { ++launch_; }

@@ -1,4 +1,4 @@
-/// What can be broken in a pass: its operations by name, and the check of a RunBreak against them.
+/// The operations of a pass that can be broken, by name, and the check of a RunBreak against them.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace attnscope {
 
-/// An operation of a launch's pseudo-code, which runs any number of times.
+/// An operation of a launch's pseudo-code, which may run any number of times.
 struct PassOperation {
   std::size_t launch = 0;  ///< index into Pass::launches
   std::uint8_t line = 0;   ///< index into the launch's pseudo-code
@@ -23,8 +23,8 @@ struct PassOperation {
 /// order in which they first run. The pass must be from make_head_pass().
 std::vector<PassOperation> operations_of(const Pass& pass, const PassRun& run);
 
-/// The break that drops the operation, wherever it runs or only once; it names the line if another
-/// line of the launch has the same operation.
+/// The break that drops the operation, either always or once; it names the line if another line of
+/// the launch has the same operation.
 RunBreak break_of(const PassOperation& operation, const Pass& pass,
                   std::span<const PassOperation> operations,
                   std::optional<Occurrence> only = std::nullopt);
@@ -32,8 +32,8 @@ RunBreak break_of(const PassOperation& operation, const Pass& pass,
 /// Whether the break drops the operation of the pass, or replaces its result on chip.
 bool is_broken(const PassOperation& operation, const Pass& pass, const RunBreak& broken);
 
-/// Nothing if the pass has the operation or statistic that the break names; else unknown_name, with
-/// the names that it could have.
+/// Nothing if the pass has the operation or statistic named by the break; else unknown_name, with
+/// the possible names.
 std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const PassRun& run);
 
 /// "rescale:O", as a break names the operation.
@@ -42,7 +42,7 @@ std::string operation_name(const PassOperation& operation);
 /// "rescale O dropped", "line 14 dropped", "alpha is always 1"; empty if nothing is broken.
 std::string break_words(const RunBreak& broken);
 
-/// Sets Launch::dropped where the options' break drops operations; make_pass() calls it.
+/// Sets Launch::dropped to the operations that the options' break drops; make_pass() calls it.
 void mark_dropped(const ScheduleOptions& options, Pass& pass);
 
 }  // namespace attnscope

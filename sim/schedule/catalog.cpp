@@ -59,7 +59,7 @@ namespace {
 struct Programs {
   std::string_view algorithm;
   Pass (*forward)(const ScheduleOptions&);
-  /// Starts from the HBM that the forward pass left.
+  /// Starts with HBM as the forward pass left it.
   Pass (*backward)(const ScheduleOptions&) = nullptr;
 };
 

@@ -72,7 +72,7 @@ Tile own_tile(const TileGrid& g, Tensor tensor, Index block) {
   return {tensor, 1, false, 0, i, j};
 }
 
-/// What an elementwise launch does to its tile, in place.
+/// The steps of an elementwise launch on its tile, in place.
 using ElementwiseStep = void (*)(const TileGrid&, const Tile&, Program&);
 
 void scale(const TileGrid& /*g*/, const Tile& tile, Program& program) {
@@ -87,7 +87,7 @@ void mask_gradient(const TileGrid& g, const Tile& dS, Program& program) {
   if (g.hides_keys() && g.edge(dS.i, dS.j)) program.mask_gradient(dS);
 }
 
-/// Takes a tile of the tensor through the steps, each a line of the pseudo-code.
+/// Applies the steps to a tile of the tensor; each is a line of the pseudo-code.
 template <Tensor tensor, ElementwiseStep... steps>
 void in_place(const TileGrid& g, Index block, Program& program) {
   const Tile tile = own_tile(g, tensor, block);

@@ -144,8 +144,8 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
                                                     last_use(g.Q(i)));
 }
 
-/// The program of one thread block: one head. dK_j, dV_j stay on chip for a sweep over i; dQ_i
-/// travels through HBM in every sweep; D_i is recomputed in every step, from O_i and dO_i.
+/// The program of one thread block: one head. dK_j, dV_j stay on chip for a sweep over i; dQ_i is
+/// read from and written to HBM in every sweep; D_i is recomputed in every step, from O_i and dO_i.
 /// dQ = 0 in HBM (line 5) is the state of HBM before the launch. Without a mask, per head: reads
 /// 2 N_kv d + Tc (4 N d + 2 N), writes Tc N d + 2 N_kv d elements. Variants: D computed once, by a
 /// launch "row_dots" (2 N d read, N written, and N in place of N d in every sweep); dQ not read at

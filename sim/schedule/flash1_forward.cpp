@@ -120,10 +120,10 @@ void visit_row_tile(const TileGrid& g, std::int32_t i, std::int32_t j, Program& 
 }
 
 /// The program of one thread block: one head. K_j, V_j stay on chip for a sweep over i; O_i, l_i,
-/// m_i travel through HBM in every sweep, O normalised. Line 2's O = 0, l = 0, m = -inf is the
-/// state of HBM before the launch; the first sweep reads it like any other, unless the variant
-/// skips those reads. Without a mask, per head: reads 2 N_kv d + Tc (2 N d + 2 N), writes
-/// Tc (N d + 2 N) elements; skipping saves N d + 2 N.
+/// m_i are read from and written to HBM in every sweep, O normalised. Line 2's O = 0, l = 0, m =
+/// -inf is the state of HBM before the launch; the first sweep reads it like any other sweep,
+/// unless the variant skips these reads. Without a mask, per head: reads 2 N_kv d + Tc (2 N d + 2
+/// N), writes Tc (N d + 2 N) elements; skipping saves N d + 2 N.
 void flash1_forward(const TileGrid& g, Index /*block*/, Program& program) {
   for (const std::int32_t j : whole_columns(g, program)) {
     const TileRange row_tiles = g.row_tiles_for(j);

@@ -80,7 +80,8 @@ struct KeysOnChip {
   std::int32_t j;
   Index share = -1;  ///< number of the share; -1: all keys
 
-  /// own(): a tile in registers, where a consumer has only its share; within(): in shared memory.
+  /// own(): a tile in registers, of which a consumer has only its share; within(): one in shared
+  /// memory.
   Tile own(const Tile& tile) const { return share < 0 ? tile : key_share(tile, share); }
   Tile within(const Tile& tile) const { return share < 0 ? tile : keys_within(tile, share); }
   Tile K() const { return within(g.K(j)); }
@@ -127,8 +128,9 @@ struct KeysOnChip {
 };
 
 /// "backward", the program of one thread block: column tile j of one head. dK_j, dV_j stay on chip
-/// for the whole sweep over i; every block that sees row tile i adds to dQ_i in fp32, atomically
-/// (in L2). Without a mask, per head: reads 2 N_kv d + Tc (2 N d + 2 N), adds Tc N d in fp32.
+/// for the whole sweep over i; every block whose keys row tile i sees adds to dQ_i in fp32,
+/// atomically (in L2). Without a mask, per head: reads 2 N_kv d + Tc (2 N d + 2 N), adds Tc N d in
+/// fp32.
 void flash2_backward(const TileGrid& g, Index block, Program& program) {
   const auto j = static_cast<std::int32_t>(block);
   const KeysOnChip keys{g, j};
@@ -156,13 +158,13 @@ void flash2_backward(const TileGrid& g, Index block, Program& program) {
 // The same program as agents, as in kernels/flash2/flash2_backward_hopper.cuh, whose barriers are
 // in flash2_gradient_block.cuh. Each consumer has its share of the column tile's keys, with dK_j
 // and dV_j of these keys, and all rows that see the column tile. dQ_i sums over all keys: the
-// consumers put dS together in shared memory, and each multiplies a share of its rows by the
-// whole K_j. Other agents load Q_i and dO_i, load LSE_i and D_i, and add dQ_i.
+// consumers assemble dS in shared memory, and each multiplies a share of its rows by the whole K_j.
+// Other agents load Q_i and dO_i, load LSE_i and D_i, and add dQ_i.
 //
-// A consumer runs the steps of a row tile in the order of the pseudo-code; the kernel's products
-// run beside other work. Here, dS and dQ_i have one place on chip each, and no copy in registers.
-// Nor is there a program like flash2_backward_wide.cuh's, whose consumers share the products
-// instead of the keys.
+// A consumer runs the steps of a row tile in the order of the pseudo-code, whereas the kernel's
+// products overlap other work. Here, dS and dQ_i have one slot on chip each and no copy in
+// registers. The program of flash2_backward_wide.cuh, whose consumers share the products instead of
+// the keys, is not modelled.
 
 /// The slots of row tiles; each agent has its own copy.
 struct RowRings {
@@ -174,7 +176,7 @@ struct RowRings {
         dS_read(dS_written),
         dQ(1, g.shares(), 1) {}
   TileRing Q, dO;
-  TileRing statistics;           ///< of LSE_i, which represents D_i too
+  TileRing statistics;           ///< of LSE_i, which also represents D_i
   TileRing dS_written, dS_read;  ///< the same slots: a consumer both writes and reads
   TileRing dQ;                   ///< filled by the consumers, emptied by the dQ adder
 };
@@ -183,7 +185,7 @@ Barrier keys_arrived(const Tile& on_chip) {
   return {Barrier::Signals::full, 1, 0, on_chip};
 }
 
-/// Calls visit(i) for each row tile that the block visits. The first ones, which find every slot
+/// Calls visit(i) for each row tile that the block visits. The first ones, for which every slot is
 /// free, are not part of the counted loop.
 template <typename Visit>
 void for_each_row_tile(const TileGrid& g, std::int32_t j, Program& program, Visit visit) {
@@ -238,8 +240,8 @@ void add_query_gradients(const TileGrid& g, std::int32_t j, Program& program) {
   });
 }
 
-/// A consumer without keys takes no part in the scores except for its arrivals, which the barriers
-/// count; the same holds for dQ if it has no rows.
+/// A consumer without keys takes no part in the scores, except for its arrivals, which the barriers
+/// count; likewise for dQ if it has no rows.
 class GradientConsumer {
  public:
   GradientConsumer(const TileGrid& g, std::int32_t j, Index number)
@@ -268,7 +270,7 @@ class GradientConsumer {
     rings_.Q.release(Q, program);
   }
 
-  /// Computes the consumer's keys of dS for all consumers, and adds to dV on the way.
+  /// Computes dS of the consumer's keys for all consumers, and also adds to dV.
   void make_score_gradient(std::int32_t i, Program& program) {
     const Tile LSE = rings_.statistics.await(g_.LSE(i), program.at(compute_p));
     if (keys_.any()) keys_.exponentiate(i, LSE, program);

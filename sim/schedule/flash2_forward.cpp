@@ -49,19 +49,19 @@ constexpr PseudoLine kPseudoCode[] = {
 };
 static_assert(has_each_step_once(kPseudoCode));
 
-/// The ring of buffers for K_j and V_j: loads run ahead of the computation by stages - 1 tiles.
+/// The ring of buffers for K_j and V_j: loads run stages - 1 tiles ahead of the computation.
 class KvStages {
  public:
   KvStages(const TileGrid& g, std::int32_t i, const TileRange& visited)
       : g_(g), i_(i), visited_(visited) {}
 
-  /// Fills every buffer but one with the first tiles that row tile i sees.
+  /// Fills all buffers but one with the first tiles that row tile i sees.
   void load_first(Program& program) {
     for (Index ahead = 1; ahead < stages(); ++ahead) load(visited_, ahead - 1, program);
   }
 
-  /// Loads the tile that row tile i sees stages - 1 tiles after j, if there is one, into its
-  /// buffer, whose previous tile becomes invalid.
+  /// Loads the tile stages - 1 tiles after j among those that row tile i sees, if there is one,
+  /// into its buffer, whose previous tile becomes invalid.
   void load_ahead(std::int32_t j, Program& program) {
     TileRange from_j = visited_;
     from_j.first = visited_.position_of(j);
@@ -77,7 +77,7 @@ class KvStages {
  private:
   Index stages() const { return g_.options().variant.stages; }
 
-  /// Loads the tile that row tile i sees `count` tiles after the first of `tiles` that it sees.
+  /// Loads the tile `count` tiles after the first of `tiles`, among those that row tile i sees.
   void load(const TileRange& tiles, Index count, Program& program) {
     for (const std::int32_t j : tiles) {
       if (g_.empty(i_, j) || count-- > 0) continue;

@@ -45,7 +45,7 @@ void run_blocks(const Launch& launch, const TileGrid& grid, const PassRun& run, 
 }
 
 /// Calls visit(block, count) for runs of `count` equal thread blocks, of which `block` is one;
-/// together they are all thread blocks of the launch.
+/// together the runs are all thread blocks of the launch.
 template <typename Visit>
 void for_equal_blocks(const Launch& launch, const TileGrid& g, Visit visit) {
   const bool asks = !launch.ignores_mask;

@@ -1,4 +1,4 @@
-/// The passes of every algorithm, and the code that schedules and others share. Each algorithm's
+/// The passes of every algorithm, and code shared by the schedules and others. Each algorithm's
 /// tile loop is in the .cpp file of its name, with its pseudo-code.
 #pragma once
 
@@ -11,7 +11,7 @@ Pass standard_forward_pass(const ScheduleOptions& options);
 
 /// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the stored P: five launches,
 /// dP and dS in HBM. "dV": column tile j of dV = P^T dO. "dP": tile (i, j) of dP = dO V^T. "dS": a
-/// few whole rows of dS = P (dP - rowsum(P dP)), in panels and two sweeps where a row is too long.
+/// few whole rows of dS = P (dP - rowsum(P dP)), in panels and two sweeps if a row is too long.
 /// "dQ": row tile i of dQ = scale dS K. "dK": column tile j of dK = scale dS^T Q. With grouped
 /// heads, sum_heads. Unfused variants have launches between dS and dQ (elementwise.cpp);
 /// checkpointing begins with the forward pass. The paper counts 5 N N_kv + 5 N d read and
@@ -42,15 +42,15 @@ TileGrid agents_grid(const AttentionProblem& problem, const Tiling& tiling,
 void flash2_sweep(const TileGrid& g, std::int32_t i, const TileRange& columns, Program& program);
 
 // Block-sparse FlashAttention: only the tiles (i, j) with M_ij = 1 in AttentionProblem::block_mask
-// are computed; without a block mask, all tiles are. Within these tiles the mask's band applies as
-// well. A row tile without ones gives O = 0 and LSE = -inf. Reading M itself is not counted, as in
-// the paper.
+// are computed; without a block mask, all tiles are. Within these tiles, the mask's band also
+// applies. A row tile without ones has O = 0 and LSE = -inf. As in the paper, reading M itself is
+// not counted.
 
 /// The paper's Algorithm 5 (arXiv 2205.14135) and its backward pass: the programs of
 /// FlashAttention-1 behind the guard M_ij = 1. K_j, V_j are loaded outside the guard, as printed;
-/// with ScheduleVariant::skip_unused_kv, those that no row tile uses are not loaded. With s the
-/// density and even tiles, per head, reads and writes: 2 N_kv d + s Tc (3 N d + 4 N) elements
-/// forward, 4 N_kv d + s Tc (5 N d + 2 N) backward.
+/// with ScheduleVariant::skip_unused_kv, those that no row tile uses are not loaded. With density s
+/// and even tiles, reads and writes per head: 2 N_kv d + s Tc (3 N d + 4 N) elements forward, 4
+/// N_kv d + s Tc (5 N d + 2 N) backward.
 Pass block_sparse_forward_pass(const ScheduleOptions& options);
 Pass block_sparse_backward_pass(const ScheduleOptions& options);
 
@@ -64,8 +64,8 @@ Pass block_sparse2_backward_pass(const ScheduleOptions& options);
 /// the keys are split over thread blocks as well, because row tiles alone would leave most SMs
 /// idle. "partial", the program of one thread block: row tile i and split s of one head,
 /// FlashAttention-2's sweep, only over the column tiles of split s. O and LSE of that part go to
-/// HBM in fp32 (O_split [N, splits, d], LSE_split [N, splits]); a split without a visible key gives
-/// O = 0 and LSE = -inf. "combine": row tile i; merges the parts, O_i = sum over s of exp(LSE_i^s -
+/// HBM in fp32 (O_split [N, splits, d], LSE_split [N, splits]); a split without a visible key has O
+/// = 0 and LSE = -inf. "combine": row tile i; merges the parts, O_i = sum over s of exp(LSE_i^s -
 /// LSE_i) O_i^s, by an online softmax with LSE_i^s as the scores. Per head: reads splits N d + 2 d
 /// (keys visited by each row tile) elements, then splits (N d + N) in fp32; writes the same number
 /// in fp32, then N d elements and N statistics. Forward only: training has enough queries.
@@ -75,11 +75,11 @@ Pass split_kv_forward_pass(const ScheduleOptions& options);
 /// fewer.
 TileRange column_tiles_of_split(const TileGrid& g, std::int32_t s);
 
-// Code shared by the backward schedules (gradients.cpp): loading K and V, storing dK and dV under
+// Code shared by the backward schedules (gradients.cpp): loading K and V, storing dK and dV with
 // grouped heads, converting dQ.
 
-/// Whether a sweep over the rows of column tile j loads K_j and V_j: not when all of them are
-/// padding, or when the sweep is empty and ScheduleVariant::skip_unused_kv is set.
+/// Whether a sweep over the rows of column tile j loads K_j and V_j: not if all of their rows are
+/// padding, or if the sweep is empty and ScheduleVariant::skip_unused_kv is set.
 bool loads_keys(const TileGrid& g, std::int32_t j);
 void load_keys(const TileGrid& g, std::int32_t j, Program& program);
 
@@ -95,8 +95,8 @@ Launch convert_dq_launch();
 /// With grouped heads, adds "sum_heads": dK and dV of a KV head are the sums over its query heads.
 void add_head_sum_launch(const ScheduleOptions& options, Pass& pass);
 
-/// The grid of one of standard's products, in the tiles of its result (ScheduleVariant). A tile
-/// that is not as wide as d makes the launch read the other operand once for each part of d.
+/// The grid of one of standard's products, in the tiles of its result (ScheduleVariant). If a tile
+/// is not as wide as d, the launch reads the other operand once per part of d.
 enum class ResultOf : std::uint8_t { queries_by_keys, queries_by_d, keys_by_d };
 template <ResultOf result, ProductTile ProductTiles::*product>
 TileGrid product_grid(const AttentionProblem& problem, const Tiling& tiling,
@@ -114,8 +114,8 @@ TileGrid product_grid(const AttentionProblem& problem, const Tiling& tiling,
   return {problem, {tiling.Br, given(rows, tiling.Bc)}, options, cols};
 }
 
-// Standard attention's elementwise work in separate launches, as a framework runs it when nothing
-// is fused. Each launch takes the score matrix through the SM once, tile by tile, in place.
+// Standard attention's elementwise work in separate launches, as a framework runs it without
+// fusion. Each launch reads and writes the score matrix once, tile by tile, in place.
 
 /// The launches between S = Q K^T and the softmax at this level of fusion, in order: "scale" and
 /// "mask", "scale_mask", "mask" alone, or none. Each reads and writes N N_kv elements per head, in
@@ -132,11 +132,11 @@ std::vector<Launch> gradient_launches(const ScheduleOptions& options);
 std::vector<Launch> probability_launches(const ScheduleOptions& options);
 std::vector<Launch> probability_gradient_launches(const ScheduleOptions& options);
 
-/// Whether dropout is a separate launch, not part of the softmax.
+/// Whether dropout is a separate launch rather than part of the softmax.
 bool drops_apart(const ScheduleOptions& options);
-/// Whether the scale is a separate launch, not folded into S = scale Q K^T, dQ and dK.
+/// Whether the scale is a separate launch rather than folded into S = scale Q K^T, dQ and dK.
 bool scales_apart(const ScheduleOptions& options);
-/// Whether the mask is a separate launch, not part of the softmax.
+/// Whether the mask is a separate launch rather than part of the softmax.
 bool masks_apart(const ScheduleOptions& options);
 
 // The score function's steps, as every schedule emits them, and their pseudo-code. Each emits
@@ -166,7 +166,7 @@ struct ValueGradientLines {
 /// dV = dV + P^T dO, with P~ = dropout(P) in place of P if the problem has dropout.
 void add_to_dv(const TileGrid& g, Tile dV, Tile P, Tile dO, const ValueGradientLines& lines,
                Program& program);
-/// dS = dS o T, with the T that cap_keeping_slope() kept for S.
+/// dS = dS o T, with the T that cap_keeping_slope() has kept for S.
 void apply_cap_slope(const TileGrid& g, Tile dS, Tile S, std::uint8_t line, Program& program);
 /// tile = dropout(tile).
 void drop(const TileGrid& g, Tile tile, std::uint8_t line, Program& program);

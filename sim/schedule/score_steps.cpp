@@ -4,7 +4,7 @@ namespace attnscope {
 
 namespace {
 
-/// The tile of another tensor at the same place: the same queries and keys, slot and share.
+/// The tile of another tensor at the same position: the same queries and keys, slot and share.
 Tile beside(Tile tile, Tensor tensor) {
   tile.tensor = tensor;
   return tile;

@@ -38,7 +38,7 @@ constexpr PseudoLine kCombinePseudoCode[] = {
 };
 static_assert(has_each_step_once(kCombinePseudoCode));
 
-/// One thread block for each row tile and split: block i splits + s.
+/// One thread block per row tile and split: block i splits + s.
 Index block_per_split(const TileGrid& g) {
   return g.Tr() * g.options().splits;
 }

@@ -51,7 +51,7 @@ constexpr PseudoLine load_scores_line(int indent) {
   return {indent, Step::load_scores, "load S",
           "The cap's derivative needs the N × N scores once more.", ScoreStep::soft_cap};
 }
-/// A line of dropout that is left out if dropout is a separate launch.
+/// A line of dropout that is omitted if dropout is a separate launch.
 constexpr PseudoLine fused(PseudoLine line) {
   line.when = ScoreStep::fused_dropout;
   return line;
@@ -138,7 +138,7 @@ void standard_dv(const TileGrid& g, Index block, Program& program) {
   store_key_gradient(g, dV, program);
 }
 
-/// dS = dS o T, from the scores that the forward pass stored; `dS` may lie in another slot.
+/// dS = dS o T, from the scores that the forward pass stored; `dS` may be in another slot.
 void pass_through_cap(const TileGrid& g, Tile dS, std::uint8_t load_line, std::uint8_t cap_line,
                       std::uint8_t slope_line, Program& program) {
   if (!g.problem().score.soft_cap) return;
@@ -156,7 +156,7 @@ void standard_dp(const TileGrid& g, Index block, Program& program) {
   program.at(dp_store).store(last_use(g.dP(i, j)));
 }
 
-/// dP = dropout(dP), unless a separate launch did it.
+/// dP = dropout(dP), unless a separate launch has applied it.
 void drop_gradient(const TileGrid& g, Tile dP, std::uint8_t line, Program& program) {
   if (!drops_apart(g.options())) drop(g, dP, line, program);
 }

@@ -133,8 +133,8 @@ void write_lse_if_asked(const TileGrid& g, std::int32_t i, std::uint8_t line, Pr
 }
 
 /// "scores": tile (i, j) of S = scale Q K^T, one thread block each. Every block reads a row panel
-/// of Q and a column panel of K, so Q is read Tc times and K Tr times: the panel re-reads that the
-/// paper's accounting leaves out.
+/// of Q and a column panel of K, so Q is read Tc times and K Tr times: the paper's accounting omits
+/// these repeated reads.
 void standard_scores(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block / g.Tc());
   const auto j = static_cast<std::int32_t>(block % g.Tc());
@@ -190,8 +190,8 @@ void standard_softmax_two_sweeps(const TileGrid& g, Index block, Program& progra
   write_lse_if_asked(g, i, sweep_lse, program);
 }
 
-/// "output": row tile i of O = P V, one thread block each, or one for each part of d. V is read
-/// once for every row tile, P once for every part of d.
+/// "output": row tile i of O = P V, one thread block each, or one per part of d. V is read once per
+/// row tile, P once per part of d.
 void standard_output(const TileGrid& g, Index block, Program& program) {
   const auto i = static_cast<std::int32_t>(block / g.d_parts());
   const Tile O = part_of(g.O(i), block % g.d_parts());
