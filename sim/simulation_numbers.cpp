@@ -9,7 +9,7 @@ namespace attnscope {
 
 namespace {
 
-/// Memory of inputs, results, executor and reference together, as fp64.
+/// Total memory of inputs, results, executor and reference, in fp64.
 double numeric_bytes(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   const auto number = [](Index count) { return static_cast<double>(count); };
@@ -93,7 +93,7 @@ Result<NumericResult> simulate_numbers(const ResolvedRun& run, const GpuDescript
       executor.set_initial_values(backward.initial_values);
       run_head(backward, pass_run, b, h, observers);
       head_matrix(result.gradients->dQ, b, h) = executor.hbm(Tensor::dQ);
-      if ((h + 1) % problem.heads_per_kv_head() != 0) continue;  // the group is not summed yet
+      if ((h + 1) % problem.heads_per_kv_head() != 0) continue;  // group not summed yet
       head_matrix(result.gradients->dK, b, problem.kv_head_of(h)) = executor.hbm(Tensor::dK);
       head_matrix(result.gradients->dV, b, problem.kv_head_of(h)) = executor.hbm(Tensor::dV);
     }

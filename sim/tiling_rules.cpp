@@ -51,10 +51,10 @@ namespace {
 /// The row length above which the row launches use the same number of rows per block.
 constexpr Index kLongRowKeys = 2048;
 
-/// Whether a tiling's slots fit; `launches` and `options` belong to one pass.
+/// Whether a tiling's slots fit; `launches` and `options` are those of one pass.
 bool tiling_fits(const Tiling& tiling, const Pass& launches, const ScheduleOptions& options,
                  const AttentionProblem& problem, const GpuDescription& gpu) {
-  // One row tile uses every slot; a softmax block of long rows holds fewer of them
+  // One row tile uses all slots; a softmax block of long rows holds fewer rows
   AttentionProblem one_tile = problem;
   one_tile.N = tiling.Br;
   one_tile.N_kv = std::max(tiling.Bc, std::min(problem.N_kv, kLongRowKeys));
@@ -106,12 +106,13 @@ std::optional<Tiling> tiling_by_rule(const RunSpec& spec, TilingRule rule,
   return model_tiling(algorithm, problem, spec.variant, gpu, spec.pass);
 }
 
-// A head of one tile uses every slot: no need to run the whole sweep.
+// A head of one tile uses all slots: no need to run the whole sweep.
 std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) {
   PassRun one_tile = run;
   const ScheduleVariant& variant = run.options.variant;
   if (variant.consumers > 0) {
-    // Agents without rows or keys use no slots; backward, row tiles have a slot for each stage
+    // Agents without rows or keys use no slots; in the backward pass, row tiles have one slot per
+    // stage
     one_tile.problem.N = run.tiling.Br * variant.stages;
     one_tile.problem.N_kv = std::max(run.problem.N_kv, run.tiling.Bc);
   } else {
@@ -135,7 +136,7 @@ std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run) 
 
 namespace {
 
-/// Bytes of the launch whose thread block needs most.
+/// Bytes of the launch whose thread block needs the most.
 Index largest_block(std::span<const LaunchOccupancy> launches, OnChipSpace space) {
   Index largest = 0;
   for (const LaunchOccupancy& launch : launches) largest = std::max(largest, launch.bytes(space));

@@ -1,6 +1,6 @@
-/// The properties of a schedule that depend on the device: its options, what a thread block keeps
-/// on chip and whether that fits, and the sides of tiles: by the paper's rule, from the size of the
-/// SRAM, or the largest that fit.
+/// The properties of a schedule that depend on the device: its options, the on-chip memory of a
+/// thread block and whether that fits, and the sides of tiles (by the paper's rule, from the size
+/// of the SRAM, or the largest that fit).
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace attnscope {
 
-/// The schedule options that follow from the problem, the variant and the device.
+/// The schedule options determined by the problem, the variant and the device.
 ScheduleOptions schedule_options(const AttentionProblem& problem, const ScheduleVariant& variant,
                                  const GpuDescription& gpu);
 /// The schedule options of a run.
@@ -33,16 +33,16 @@ struct OnChipFit {
   Index sram_bytes_per_block = 0;      ///< of valid elements
   Index register_bytes_per_block = 0;  ///< of valid elements
   bool fits = true;                    ///< including the padding, if any
-  std::string overflow_reason;         ///< when it does not fit
-  /// With d as a tensor-core kernel pads it; nothing if d needs no padding, or if a
-  /// library computes the products and tiles d itself.
+  std::string overflow_reason;         ///< if it does not fit
+  /// With d padded as in a tensor-core kernel; nothing if d needs no padding, or if a library
+  /// computes the products and tiles d itself.
   std::optional<PaddedOnChip> padded;
 };
 
-/// What a thread block of each launch keeps on chip.
+/// The on-chip memory of a thread block of each launch.
 std::vector<LaunchOccupancy> occupancy_of(const Pass& pass, const PassRun& run);
 
-/// Whether the pass's slots fit a thread block's shared memory and an SM's registers.
+/// Whether the pass's slots fit in a thread block's shared memory and an SM's registers.
 OnChipFit on_chip_fit(const Pass& pass, const PassRun& run, const GpuDescription& gpu);
 
 /// arXiv 2205.14135, Algorithm 1, line 1: Bc = ceil(M / 4d), Br = min(Bc, d), for an SRAM of M
@@ -56,8 +56,8 @@ Index sram_elems(const GpuDescription& gpu, DType dtype);
 Tiling paper_tiling(const GpuDescription& gpu, DType dtype, Index d);
 
 /// The paper's rule if the algorithm has one (flash1) and its tiles fit; else the largest square
-/// tiling, a multiple of 16, whose slots fit a thread block's shared memory and an SM's registers.
-/// Nothing if not even 16 x 16 fits.
+/// tiling, a multiple of 16, whose slots fit in a thread block's shared memory and an SM's
+/// registers. Nothing if not even 16 x 16 fits.
 std::optional<Tiling> model_tiling(const Algorithm& algorithm, const AttentionProblem& problem,
                                    const ScheduleVariant& variant, const GpuDescription& gpu,
                                    PassKind pass = PassKind::forward);

@@ -1,8 +1,8 @@
-/// The lower bound of a launch's time: no unit of the GPU works faster than the peak rate in its
-/// description, so the launch takes at least as long as the unit that needs longest. All reported
-/// bounds (of simulate(), the timeline, the ledger, the tables of the scripts) come from here.
+/// The lower bound of a launch's time: no unit of the GPU is faster than the peak rate in its
+/// description, so the launch takes at least as long as the slowest unit needs. All reported bounds
+/// (of simulate(), the timeline, the ledger, the tables of the scripts) come from here.
 ///
-///   tensor cores             matrix products in 16 bits
+///   tensor cores matrix products in 16-bit precision
 ///   CUDA cores               all other operations, and matrix products in fp32
 ///   special function units   exponentials, at 16 per clock per SM on every GPU described
 ///   DRAM                     compulsory bytes (see SimulationReport::compulsory)
@@ -48,7 +48,7 @@ class PeakRates {
  public:
   PeakRates(const GpuDescription& gpu, DType dtype);
 
-  /// The unit of matrix products: tensor cores, or CUDA cores in fp32 and if the GPU has no tensor
+  /// The unit of matrix products: tensor cores, or CUDA cores for fp32 or if the GPU has no tensor
   /// cores for the type.
   GpuUnit matrix_unit() const { return matrix_unit_; }
   UnitSeconds seconds(const Flops& flops, double dram_bytes) const;

@@ -1,4 +1,4 @@
-/// A predicted time, and what it consists of.
+/// A predicted time and its parts.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 
 namespace attnscope {
 
-/// What a launch's time consists of.
+/// The parts of a launch's time.
 enum class TimePart : std::uint8_t {
   overhead,  ///< the launch itself
   steps,     ///< SMs at work on tiles
   waiting,   ///< SMs whose blocks only wait, for first tiles or last stores
-  idle,      ///< SMs without blocks: at the end, or when there are few blocks
+  idle,      ///< SMs without blocks: at the end, or because there are few blocks
   l2,        ///< L2 moves bytes
   dram,      ///< DRAM moves bytes
 };
@@ -44,10 +44,11 @@ struct TimePrediction {
   /// The SM clock, averaged over the predicted time.
   double clock_hz = 0;
   std::vector<LaunchTime> launches;
-  /// The same pass by the rates of the units alone: without the measured cycles of its steps.
+  /// The same pass predicted from the rates of the units alone, without the measured cycles of its
+  /// steps.
   double primitives_s = 0;
-  /// Why steps are not calibrated, but estimated from the rates of the units, in one clause; empty
-  /// if they are calibrated, or if there are none.
+  /// In one clause, why steps are estimated from the rates of the units rather than calibrated;
+  /// empty if they are calibrated or there are none.
   std::string uncalibrated;
 
   PartSeconds parts() const {
@@ -57,8 +58,8 @@ struct TimePrediction {
     }
     return sums;
   }
-  /// The time at another SM clock: what SMs do takes the same number of cycles. Launches, L2 and
-  /// DRAM, for which blocks wait, have clocks of their own.
+  /// The time at another SM clock: the SMs' work takes the same number of cycles. Launches, L2 and
+  /// DRAM, for which blocks wait, have independent clocks.
   double seconds_at(double sm_clock_hz) const {
     const PartSeconds sums = parts();
     const double of_sms_s = of(sums, TimePart::steps) + of(sums, TimePart::idle);

@@ -24,7 +24,8 @@ std::string subscript(std::int32_t number) {
   return text;
 }
 
-/// Indices of a tile, each through `print`; a comma where two-digit indices would run together.
+/// A tile's indices, each converted by `print`; a comma separates them if two-digit indices would
+/// be ambiguous.
 template <typename Print>
 std::string indices(const Tile& tile, Print print) {
   switch (layout_of(tile.tensor)) {
@@ -55,7 +56,7 @@ std::string of_rows(std::string_view what, const Tile& tile) {
                                     : fmt::format("{} of {}", what, tile_name(tile));
 }
 
-/// The tile named after its contents: the slot of S also holds its exponentials, that of dP the
+/// The tile's name, after its contents: the slot of S also holds its exponentials, that of dP the
 /// result of the softmax gradient.
 std::string in_place(Tensor slot, Tensor held, Tile tile) {
   if (tile.tensor == slot) tile.tensor = held;
@@ -116,12 +117,12 @@ std::string consumers_have(int count) {
 bool is_for_adder(const Tile& tile) {
   return tile.tensor == Tensor::dQ_accum;
 }
-/// Whether consumers write the tile, each its share.
+/// Whether consumers write the tile, each writing its share.
 bool is_by_consumers(const Tile& tile) {
   return is_for_adder(tile) || tile.tensor == Tensor::dS;
 }
 
-/// The tile of a barrier; for LSE also D, which shares its barriers.
+/// The tile of a barrier; for LSE, also D, which shares the barriers.
 std::string guarded_name(const Tile& tile) {
   if (tile.tensor != Tensor::LSE) return tile_name(tile);
   Tile D = tile;
@@ -200,7 +201,7 @@ std::string_view reason_of(const TileOp& op, std::string_view reason_of_line) {
 
 std::string describe_op(const TileOp& op, const TileGrid& grid) {
   if (op.skipped) {
-    TileOp whole = op;  // a skipped one moves nothing
+    TileOp whole = op;  // a skipped operation moves nothing
     whole.skipped = whole.unreached = false;
     return describe_op(whole, grid);
   }

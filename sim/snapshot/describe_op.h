@@ -21,23 +21,23 @@ std::string tensor_name(Tensor tensor);
 /// 8-15". `grid` is the launch's.
 std::string row_tile_name(const Launch& launch, const TileGrid& grid, Index i);
 
-/// One sentence: what the operation does, with sizes, and bytes if it moves any; also if a break
-/// drops it.
+/// One sentence about the operation, with sizes, and bytes if it moves any; also for one that a
+/// break drops.
 std::string describe_op(const TileOp& op, const TileGrid& grid);
 
-/// Why the algorithm does it: a wait or arrive has its own reason, other operations have the reason
-/// of their line.
+/// The reason for the operation: a wait or arrive has its own, other operations have that of their
+/// line.
 std::string_view reason_of(const TileOp& op, std::string_view reason_of_line);
 
 /// "producer waits until both consumers have read K₀ in buffer 1 (phase 0)."
 std::string stuck_words(const StuckAgent& stuck);
 
-/// A short name of the operation: "Q Kᵀ", "rowmax", "rescale", "load"; empty where its tiles
-/// suffice.
+/// A short name of the operation: "Q Kᵀ", "rowmax", "rescale", "load"; empty if its tiles say
+/// enough.
 std::string op_label(const TileOp& op);
 
-/// What precedes the sentence if a break drops the operation, or if its agent never reaches it;
-/// else empty.
+/// Text before the sentence if a break drops the operation or its agent never reaches it; else
+/// empty.
 std::string_view dropped_prefix(const TileOp& op);
 
 /// One line of a listing, without sizes: "rescale O2 <- alpha2 (last use)".

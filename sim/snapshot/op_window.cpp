@@ -10,12 +10,12 @@ namespace attnscope {
 
 namespace {
 
-constexpr Index kWindowOps = 1 << 16;  // operations that are kept around the playhead
+constexpr Index kWindowOps = 1 << 16;  // operations kept around the playhead
 
 /// Thrown to end a thread block's program early.
 struct SeenEnough {};
 
-/// Passes on the operations [begin, end) of one thread block.
+/// Forwards the operations [begin, end) of one thread block.
 class OpVisitor : public Observer {
  public:
   OpVisitor(Index begin, Index end, const VisitOp& visit)

@@ -23,7 +23,7 @@ struct BlockOps {
   Index block = 0;  ///< within the head
   Index begin = 0, end = 0;
 };
-/// Takes an operation and its number in the thread block; returns whether to continue.
+/// Receives an operation and its number in the thread block; returns whether to continue.
 using VisitOp = std::function<bool(Index local, const TileOp& op)>;
 
 /// Visits the operations in order, from the schedule. Throws Cancelled once `cancel`, which may be
@@ -35,18 +35,18 @@ std::vector<TileOp> regenerate(const RunInfo& run, const BlockOps& ops);
 /// A window of operations, regenerated from the schedule when the playhead leaves it.
 class OpWindow {
  public:
-  /// Both must outlive the window; `blocks` ascend by their first step.
+  /// Both must outlive the window; `blocks` are sorted by their first step.
   OpWindow(const RunInfo& info, const std::vector<BlockStart>& blocks)
       : info_(info), blocks_(blocks) {}
 
-  /// The operation `step`; valid until the next call.
+  /// Operation `step`; valid until the next call.
   const TileOp& at(Index step);
   /// The thread block that `step` belongs to.
   const BlockStart& block_of(Index step) const;
   /// The step after the block's last one.
   Index block_end(const BlockStart& block) const;
   /// "2 of 3: " for the second of three operations of a line of pseudo-code; empty if the line has
-  /// only one, or so many that they are a loop.
+  /// only one, or so many that they form a loop.
   std::string place_in_line(Index step);
 
  private:

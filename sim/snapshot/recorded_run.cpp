@@ -15,12 +15,12 @@ namespace attnscope {
 namespace {
 
 constexpr Index kMaxSteps = Index{1} << 26;     // more could be counted, but stepping through them
-                                                // would be of no use
+                                                // would not be useful
 constexpr double kKeyframeBudgetBytes = 256e6;  // memory for keyframes
 constexpr double kJournalBudgetBytes = 1e9;     // memory for stored values
 constexpr double kKeyframeFlops = 4e6;          // a few milliseconds of replay
 
-/// The counts of the whole pass; an error when it cannot run or has too many steps.
+/// The counts of the whole pass; an error if it cannot run or has too many steps.
 Result<SimulationReport> counted(const SteppedRequest& request, const std::atomic<bool>* cancel) {
   ATTNSCOPE_TRY(auto report, simulate(request.run, request.gpu, cancel));
   const AttentionProblem& problem = request.run.problem;
@@ -35,7 +35,7 @@ Result<SimulationReport> counted(const SteppedRequest& request, const std::atomi
   return report;
 }
 
-/// Fills in what the screen shows of the run before its first step.
+/// Sets the information about the run that the screen shows before the first step.
 void describe_run(const SteppedRequest& request, SimulationReport totals, RunInfo& info) {
   const AttentionProblem& problem = request.run.problem;
   info.algorithm = find_algorithm(request.run.algorithm());
@@ -59,8 +59,8 @@ void describe_run(const SteppedRequest& request, SimulationReport totals, RunInf
   info.score_tiles.resize(static_cast<std::size_t>(info.Tr * info.Tc));
 }
 
-/// The other heads store their parts in the same launch as the displayed head: all are stored when
-/// it ends.
+/// The other heads store their parts in the same launch as the displayed head: all are stored by
+/// its end.
 void note_rest_of_group(const RunInfo& info, StoreHistory& history) {
   if (history.first_store.empty()) return;
   const std::int32_t last = *std::ranges::max_element(history.first_store);
@@ -185,7 +185,7 @@ namespace {
 
 enum class Origin { input, stored_by_pass, never_stored };
 
-/// Cuts the tensor into the tiles in which it is stored, or, if nothing stores it, read.
+/// Divides the tensor into the tiles in which it is stored or, if nothing stores it, read.
 HbmTensorState tiled(Tensor tensor, const RunInfo& info, const StoreHistory& history) {
   HbmTensorState state;
   state.tensor = tensor;

@@ -1,4 +1,4 @@
-/// One head, run once from its first operation to its last: the data that SteppedRun keeps.
+/// One head, run once from its first operation to its last: the data of SteppedRun.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace attnscope {
 /// The run, its history, and its state after the last operation.
 struct RecordedRun : RunHistory {
   std::shared_ptr<RunInfo> info = std::make_shared<RunInfo>();
-  AttentionProblem shown_problem;  ///< one head; set, like `inputs`, if some values are shown
+  AttentionProblem shown_problem;  ///< one head; set if any values are shown, like `inputs`
   AttentionInputs inputs;
   std::vector<LaunchOccupancy> occupancy;     ///< of each launch
   std::unique_ptr<NumericExecutor> executor;  ///< after the last step; null without values

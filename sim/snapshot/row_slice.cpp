@@ -46,7 +46,7 @@ RowRange RowSlice::aligned(RowRange rows) const {
   return rows;
 }
 
-/// Whether a thread block may process the rows; false only if that follows from its number.
+/// Whether a thread block may process the rows; false only if its number rules this out.
 bool RowSlice::touches_rows(const RunInfo& run, std::size_t launch, Index block) const {
   const Launch& of = run.pass.launches[launch];
   const TileGrid& grid = run.grids[launch];
@@ -72,7 +72,7 @@ void RowSlice::execute(const TileOp& op, const TileGrid& grid, Follow follow) {
   if (follow == Follow::both) gradients_.after(op, grid, *executor_);
 }
 
-/// Executes the operation if it processes the rows; loads of keys only once they are used.
+/// Executes the operation if it processes the rows; executes loads of keys only when they are used.
 void RowSlice::take(const TileOp& op, const TileGrid& grid, Follow follow) {
   const Tile& dest = op.dest_tiles[0];
   if (is_of_keys(dest)) {
@@ -86,7 +86,7 @@ void RowSlice::take(const TileOp& op, const TileGrid& grid, Follow follow) {
   execute(op, grid, follow);
 }
 
-/// The backward pass starts from the state after a forward pass that is not broken.
+/// The backward pass starts from the state after an unbroken forward pass.
 void RowSlice::run_forward_pass() {
   const NumericRules rules = executor_->rules();
   executor_->set_rules(without_break(rules));

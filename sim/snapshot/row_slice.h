@@ -1,6 +1,6 @@
-/// Actual values of the rows of one row tile, in a problem too large to execute whole: the forward
-/// pass, and the tiles of scores and their gradients of the backward pass, never need another row.
-/// dK and dV sum over all row tiles: they are not computed.
+/// Actual values of the rows of one row tile, in a problem too large to execute completely: neither
+/// the forward pass nor the backward pass's tiles of scores and their gradients need other rows. dK
+/// and dV sum over all row tiles, so they are not computed.
 #pragma once
 
 #include <atomic>
@@ -15,15 +15,14 @@ namespace attnscope {
 
 class RowSlice {
  public:
-  /// `run` must outlive the slice, with the problem and the inputs of the one head.
+  /// `run` must outlive the slice, as must the problem and the inputs of its head.
   explicit RowSlice(const RecordedRun& run);
 
-  /// The rows to execute together with a row tile's: if launches have larger tiles, all rows of
-  /// those.
+  /// The rows to execute for a row tile: if launches have larger tiles, all rows of those.
   RowRange aligned(RowRange rows) const;
 
   /// Brings these rows, which must be aligned, to the state after operation `step`; continues from
-  /// its current step if that is earlier and of the same rows. Follows row `query` and column
+  /// the current step if that is earlier and for the same rows. Follows row `query` and column
   /// `column`.
   void move_to(Index step, const RowRange& rows, Index query, Index column);
 
@@ -35,7 +34,7 @@ class RowSlice {
   void restart(const RowRange& rows, Index query, Index column);
   void run_forward_pass();
   bool touches_rows(const RunInfo& run, std::size_t launch, Index block) const;
-  /// Which trackers receive an operation: none in the forward pass before a backward one.
+  /// The trackers that receive an operation: none in the forward pass before a backward pass.
   enum class Follow : std::uint8_t { nothing, softmax, both };
   void take(const TileOp& op, const TileGrid& grid, Follow follow);
   void execute(const TileOp& op, const TileGrid& grid, Follow follow);
@@ -45,7 +44,8 @@ class RowSlice {
   std::unique_ptr<NumericExecutor> executor_;
   RowRange rows_;
   Index step_ = -1;
-  std::vector<TileOp> loads_;  ///< of keys and values in this block that no executed operation used
+  std::vector<TileOp> loads_;  ///< of keys and values in this block that no executed operation has
+                               ///< used
   Index query_ = 0, column_ = 0;
   SoftmaxTracker softmax_{0, 0};
   GradientTracker gradients_{0, 0};

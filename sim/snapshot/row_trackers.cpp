@@ -8,7 +8,7 @@ namespace attnscope {
 
 namespace {
 
-/// One row of the tiles that are on chip now.
+/// One row of the tiles currently on chip.
 struct RowOnChip {
   const NumericExecutor& executor;
   const TileGrid& grid;
@@ -190,7 +190,7 @@ void GradientTracker::begin_tile(const Tile& tile, const TileGrid& grid) {
   dS_is_in_place_ = false;
 }
 
-/// The part of the row that the op computes; nullptr when it computes none.
+/// The part of the row that the op computes; nullptr if it computes none.
 std::vector<double>* GradientTracker::row_of(const TileOp& op) {
   if (op.kind == OpKind::softmax_gradient) return &row_.dS;
   switch (op.dest_tiles[0].tensor) {
@@ -211,7 +211,8 @@ std::vector<double>* GradientTracker::row_of(const TileOp& op) {
 
 namespace {
 
-/// Notes the row of a tile of scores; a consumer's share of the keys joins the others' shares.
+/// Records the row of a tile of scores; a consumer's share of the keys is merged with the others'
+/// shares.
 void note_row(const Tile& tile, const RowOnChip& on_chip, std::vector<double>& row) {
   const std::span<const double> values = on_chip.values(on_chip.executor.slot(tile));
   const TileGrid& grid = on_chip.grid;
@@ -285,7 +286,7 @@ void GradientTracker::after(const TileOp& op, const TileGrid& grid,
   if (op.kind == OpKind::gradient_product && is_query_gradient(dest.tensor)) {
     const std::optional<double> now = on_chip.value(dest.tensor, row_.column);
     if (now && row_.dQ_prev) row_.dQ_part = *now - *row_.dQ_prev;
-    // A part that is later added in HBM is not yet the gradient
+    // A part that is added in HBM later is not yet the gradient
     if (dest.tensor == Tensor::dQ) row_.dQ = now;
     if (dest.tensor == Tensor::dQ_accum) row_.dQ_prev.reset();
   } else if (op.kind == OpKind::atomic_add && dest.i == row_.i) {

@@ -1,4 +1,4 @@
-/// One row followed through a pass, forward and backward, while operations are executed.
+/// Follows one row through a pass, forward and backward, while operations are executed.
 #pragma once
 
 #include "sim/observers/numeric_executor.h"
@@ -17,21 +17,21 @@ struct RowRange {
 /// The rows that an operation processes; empty if it only touches tiles of keys.
 RowRange rows_of(const TileOp& op, const TileGrid& grid);
 
-/// Follows the running softmax of one query row, as the screen's online-softmax panel shows it.
-/// Operations on other rows leave it as it is.
+/// Follows the running softmax of one query row, as shown in the online-softmax panel. Operations
+/// on other rows do not change it.
 class SoftmaxTracker {
  public:
   /// Follows row `query`, and column `O_column` of O.
   SoftmaxTracker(Index query, Index O_column) : query_(query) { row_.O_column = O_column; }
 
-  /// Record the values that the op is about to change, and, after it, those it has changed.
+  /// Record the values that the op is about to change and, after it, those that it has changed.
   void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
 
   const SoftmaxRow& row() const { return row_; }
   /// Whether O (times 1 / l if it is not kept normalised) is attention over the keys seen so far.
   bool consistent() const { return consistent_; }
-  /// The first key after the column tiles that were folded in.
+  /// The first key after the column tiles folded in so far.
   Index key_end() const { return key_end_; }
   bool normalized() const { return normalized_; }
 
@@ -46,13 +46,14 @@ class SoftmaxTracker {
 };
 
 /// Follows one query row of a backward pass: its scores and probabilities, recomputed or read back,
-/// their gradients, and its contribution to dQ. Operations on other rows leave it as it is.
+/// their gradients, and its contribution to dQ. Operations on other rows do not change it.
 class GradientTracker {
  public:
   /// Follows row `query`, and column `column` of dQ.
   GradientTracker(Index query, Index column) : query_(query) { row_.column = column; }
 
-  /// Record the values that the op is about to use or change, and, after it, those it has changed.
+  /// Record the values that the op is about to use or change and, after it, those that it has
+  /// changed.
   void before(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
   void after(const TileOp& op, const TileGrid& grid, const NumericExecutor& executor);
 

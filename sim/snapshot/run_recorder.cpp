@@ -12,8 +12,7 @@ namespace attnscope {
 
 namespace {
 
-/// Largest number of operations between keyframes, so that replaying without values is fast as
-/// well.
+/// The largest number of operations between keyframes, which keeps replay fast even without values.
 constexpr Index kMaxOpsBetweenKeyframes = 16384;
 
 }  // namespace
@@ -70,7 +69,7 @@ void RunRecorder::begin_outer(std::string label) {
   info_.outer.push_back({step_, step_, std::move(label)});
 }
 
-/// In a launch of one thread block per head (flash1), notes the outer loop's column tiles.
+/// In a launch of one thread block per head (flash1), records the outer loop's column tiles.
 void RunRecorder::note_outer(const TileOp& op) {
   const Launch& launch = info_.pass.launches[static_cast<std::size_t>(launch_)];
   const Tile& tile = op.dest_tiles[0];
@@ -117,8 +116,8 @@ void RunRecorder::note_score_tile(const Tile& tile) {
   }
 }
 
-/// Notes the first step at which values of S, P, dP or dS are on chip. Standard attention computes
-/// P in place of S, and dS in place of dP.
+/// Records the first step at which values of S, P, dP or dS are on chip. Standard attention
+/// computes P in place of S, and dS in place of dP.
 void RunRecorder::note_score_values(const TileOp& op) {
   const Tile& dest = op.dest_tiles[0];
   if (!dest.on_chip() || !is_score(dest.tensor)) return;

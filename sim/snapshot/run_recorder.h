@@ -1,5 +1,5 @@
 /// The observer that makes a run steppable: it executes the head once, keeps keyframes of on-chip
-/// memory and counters, journals every store, and records where tiles begin and end.
+/// memory and counters, logs every store, and records where tiles begin and end.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace attnscope {
 
-// Every store of a run, in order, so that HBM can be set to its state after any step, forwards or
-// backwards, at a cost proportional to the stores in between.
+// All stores of a run, in order, so that HBM can be moved forwards or backwards to its state after
+// any step, at a cost proportional to the stores in between.
 
 class Journal {
  public:
-  /// Records that the op at `step` stored `values` at `origin`; steps must ascend.
+  /// Records that the op at `step` stored `values` at `origin`; steps must be ascending.
   void append(Index step, Tensor tensor, const Shape& origin, const RowMatrix& values);
 
   /// The value of a tensor before its first store; NaN unless set.
@@ -33,7 +33,7 @@ class Journal {
     Tensor tensor;
     Shape origin;
     Shape shape;
-    std::ptrdiff_t previous;  ///< previous entry of the same place, or -1
+    std::ptrdiff_t previous;  ///< previous entry for the same place, or -1
     std::size_t offset;       ///< into values_
   };
   /// The last entry that stored at this origin, or -1.
@@ -54,7 +54,7 @@ class Journal {
 struct HeadCounters {
   BytesByTensor bytes{};
   Flops flops;
-  /// The warps' counts by partition, if the algorithm has any.
+  /// The warps' counts by partition, if the algorithm defines one.
   std::array<WarpTally, kWarpPartitions> warps{WarpTally({WarpPartition::split_q, kPaperWarps}),
                                                WarpTally({WarpPartition::sliced_k, kPaperWarps})};
   bool has_warps = false;
@@ -68,7 +68,7 @@ struct Keyframe {
   Index step = 0;
   std::size_t block_index = 0;  ///< index into the block starts
   HeadCounters counters;
-  /// Empty at the start of a block, unless memory on chip is stale there.
+  /// Empty at the start of a block, unless on-chip memory keeps stale values.
   NumericExecutor::OnChip on_chip;
 };
 
@@ -97,11 +97,11 @@ struct RowVisits {
   Index group_rows = 1;
   std::vector<std::vector<StepRange>> ranges;  ///< of each group
 
-  /// The last operation up to `step` that processed the row; -1 if none did.
+  /// The last operation up to `step` that processed the row; -1 if there is none.
   Index last(Index row, Index step) const;
 };
 
-/// The data that is kept from a run, so that every step can be shown again.
+/// The data kept from a run, from which every step can be shown again.
 struct RunHistory {
   RowVisits rows;
   std::vector<BlockStart> blocks;   ///< by first step
@@ -148,7 +148,7 @@ class RunRecorder : public Observer {
   int launch_ = -1;
   std::int32_t outer_j_ = -1;  ///< column tile of the outer loop, with one block per head
   bool seen_scores_ = false;   ///< in this thread block
-  std::int32_t rows_end_ = 0;  ///< step after the last operation that processed rows
+  std::int32_t rows_end_ = 0;  ///< the step after the last operation that processed rows
   Index step_ = 0;
   HeadCounters counters_;
   double flops_since_keyframe_ = 0;

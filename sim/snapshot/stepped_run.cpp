@@ -14,8 +14,8 @@ namespace attnscope {
 
 namespace {
 
-constexpr Index kMostLookedAhead = 16;      // limit of the search for the next tile
-constexpr Index kMostLookedBack = 1 << 15;  // limit of the search for a slot's contents
+constexpr Index kMostLookedAhead = 16;      // limits the search for the next tile
+constexpr Index kMostLookedBack = 1 << 15;  // limits the search for a slot's contents
 
 }  // namespace
 
@@ -98,8 +98,8 @@ WarpsByPartition SteppedRun::Impl::replay(Index step, HeadCounters& counters,
   return {after[0] - before[0], after[1] - before[1]};
 }
 
-/// The row and column tile that the block's latest operations name, or else its next ones; a block
-/// that names no column tile has none.
+/// The row and column tile named by the block's latest operations or, failing that, its next ones;
+/// a block that names no column tile has none.
 void SteppedRun::Impl::fill_position(Snapshot& snapshot, const BlockStart& block) {
   const Launch& launch = info().pass.launches[static_cast<std::size_t>(block.launch)];
   std::optional<std::int32_t> i, j, split;
@@ -287,7 +287,7 @@ SoftmaxRow SteppedRun::Impl::softmax_row(const SoftmaxTracker& tracker,
   for (Index c = 0; c < info().problem().d; ++c) {
     const double of_column =
         std::abs(values(c) / divisor - reference.O[static_cast<std::size_t>(c)]);
-    if (!is_on_chip && std::isnan(of_column)) return row;  // stored elsewhere, or not yet
+    if (!is_on_chip && std::isnan(of_column)) return row;  // stored elsewhere, or not stored yet
     error = std::max(error, of_column);
   }
   row.error = error;
@@ -305,7 +305,7 @@ void SteppedRun::Impl::follow_row(Snapshot& snapshot, Index query, Index column)
     followed = FollowedRow{query, column, step, {}, {}};
     followed->softmax.O_column = followed->gradients.column = column;
     if (step >= 0 && row_slice) {
-      // Often the row is one of those under the playhead, and the slice is shared
+      // Often the row is among those under the playhead, and the slice is shared
       const RowRange rows = row_slice->aligned({query, query + 1});
       const bool shared = step == snapshot.step && rows == shown_rows(snapshot);
       std::optional<RowSlice>& slice = shared ? tile_slice : row_slice;

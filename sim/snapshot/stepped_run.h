@@ -1,6 +1,6 @@
-/// One head of a problem, step by step: the schedule's operations as a sequence that can be stepped
-/// in both directions, with the actual state of memory at every step. Keeps a window and keyframes;
-/// everything else is regenerated.
+/// One head of a problem, step by step: the schedule's operations as a sequence that can be
+/// traversed in both directions, with the actual state of memory at every step. Keeps a window and
+/// keyframes; everything else is regenerated.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@ namespace attnscope {
 
 class SteppedRun {
  public:
-  /// Runs the head once, keeping keyframes. `progress` is called with the completed fraction from
-  /// time to time; setting `cancel` to true gives Error failed "cancelled".
+  /// Runs the head once, keeping keyframes. Calls `progress` with the completed fraction from time
+  /// to time. If `cancel` is set to true, returns Error failed "cancelled".
   static Result<std::unique_ptr<SteppedRun>> create(
       const SteppedRequest& request, const std::function<void(double)>& progress = {},
       const std::atomic<bool>* cancel = nullptr);

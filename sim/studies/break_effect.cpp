@@ -57,7 +57,7 @@ class Comparer : public Observer {
     }
   }
 
-  /// How wrong values were lost, in order.
+  /// The ways in which wrong values were lost, in order.
   const std::vector<NoChange>& losses() const { return losses_; }
   const std::vector<std::pair<NoChange, Index>>& without_effect() const { return without_effect_; }
 
@@ -113,7 +113,7 @@ void Comparer::note(const TileOp& op, const Tile& tile, const Deviation& deviati
   effect_.spread.push_back({effect_.step_count, tile, deviation});
 }
 
-/// Notes why an operation with a wrong operand has a correct result.
+/// Records why an operation with a wrong operand has a correct result.
 void Comparer::note_loss(const TileOp& op) {
   const auto reason = [&] {
     switch (op.kind) {
@@ -230,8 +230,8 @@ std::vector<ResultDeviation> results_of(const NumericExecutor& wrong, const Nume
   return results;
 }
 
-/// The reasons why a result is right: why executions had no effect, and how the effects of the
-/// others were lost.
+/// The reasons why the result is right: why some executions had no effect, and how the effects of
+/// the others were lost.
 std::vector<std::pair<NoChange, Index>> reasons_of(const BreakEffect& effect,
                                                    const Comparer& comparer) {
   std::vector<std::pair<NoChange, Index>> reasons = comparer.without_effect();
@@ -303,7 +303,7 @@ Result<BreakEffect> break_effect(const SteppedRequest& request, const std::atomi
     effect.grids.back().set_batch(request.batch);
   }
 
-  // Two executors with the same inputs, one of them as if nothing were broken
+  // Two executors with the same inputs, one of them without the break
   const AttentionProblem one_head = one_head_of(run.problem, request.batch, request.head);
   const AttentionInputs inputs = inputs_of(request, request.head);
   NumericExecutor wrong(one_head, inputs, numeric_rules(run.asked));

@@ -1,9 +1,10 @@
-/// What a run's break changes in one head: the first operation with a different result, the first
-/// wrong tile in HBM, how the error spreads, and the error of the result; or why nothing changes.
+/// The effect of a run's break on one head: the first operation with a different result, the first
+/// wrong tile in HBM, the spread of the error, and the error of the result; or the reason why
+/// nothing changes.
 ///
 /// Errors are differences from the correct run: the same run without its break, whose operations
-/// are executed beside those of the broken one. A difference counts where it exceeds rounding. In a
-/// program of agents a lost wait or arrive changes the order of operations as well: each agent's
+/// are executed beside those of the broken one. A difference counts if it exceeds rounding. In a
+/// program of agents, a lost wait or arrive also changes the order of operations, so each agent's
 /// operations are compared with its own in the correct run.
 #pragma once
 
@@ -43,17 +44,17 @@ struct ResultDeviation {
 
 /// Why an execution of the broken operation changes no result.
 enum class NoChange : std::uint8_t {
-  never_runs,       ///< the run has no such operation there
+  never_runs,       ///< the run has no such operation at that place
   first_iteration,  ///< it rescales zeros
   times_one,        ///< it multiplies by 1
-  adds_zero,        ///< what it adds is 0
+  adds_zero,        ///< its addend is 0
   hides_nothing,    ///< the mask changes nothing
-  same_value,       ///< its result is what was there before
-  masked,           ///< the mask replaces what depends on it
-  times_zero,       ///< what depends on it is multiplied by 0
-  cancelled,        ///< what depends on it is divided out again
+  same_value,       ///< its result equals the previous value
+  masked,           ///< the mask replaces values that depend on it
+  times_zero,       ///< values that depend on it are multiplied by 0
+  cancelled,        ///< its effect is divided out again
   never_read,       ///< nothing reads its result
-  was_complete,     ///< it would not have had to wait
+  was_complete,     ///< it would not have waited
   never_awaited,    ///< no agent waits for the arrival
 };
 constexpr std::array<std::string_view, 12> enum_names(NoChange) {
@@ -68,7 +69,7 @@ struct BreakEffect {
   Pass pass;                    ///< of the head; its launches name the steps
   std::vector<TileGrid> grids;  ///< of each launch
   Index step_count = 0;
-  Index skipped_count = 0;               ///< executions that are dropped
+  Index skipped_count = 0;               ///< dropped executions
   std::optional<OpPlace> first_skipped;  ///< unset if an operand is replaced
 
   /// The first operation that runs and leaves a wrong tile, or the first dropped store that leaves
@@ -76,7 +77,7 @@ struct BreakEffect {
   std::optional<OpPlace> first_difference;
   /// The first store or atomic add, executed or dropped, that leaves a wrong tile in HBM.
   std::optional<OpPlace> first_wrong_store;
-  std::optional<Deadlock> deadlock;  ///< the first; operations that it stops are not reached
+  std::optional<Deadlock> deadlock;  ///< the first one; operations that it stops are not reached
   /// Every change of a tile's deviation, by step.
   std::vector<TileDeviation> spread;
   std::vector<ResultDeviation> results;  ///< O, LSE and the gradients that the pass stores
@@ -88,8 +89,8 @@ struct BreakEffect {
 };
 
 /// Executes the head with and without its break, as a SteppedRun does. The run must have a break.
-/// invalid_request if the scores are too many to show; errors of simulate(); `cancel` gives
-/// ErrorCode::cancelled.
+/// invalid_request if there are too many scores to show; errors of simulate(); ErrorCode::cancelled
+/// if `cancel` is set.
 Result<BreakEffect> break_effect(const SteppedRequest& request,
                                  const std::atomic<bool>* cancel = nullptr);
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kChoices = 4;
 
-/// Gives the same order for the same seed with every C++ library.
+/// Produces the same order for the same seed with every C++ library.
 void shuffle(std::vector<PassOperation>& operations, std::mt19937_64& generator) {
   for (std::size_t left = operations.size(); left > 1; --left) {
     std::swap(operations[left - 1], operations[generator() % left]);
@@ -38,8 +38,8 @@ std::vector<PassOperation> choices_for(const PassOperation& answer,
   return choices;
 }
 
-/// Whether a tensor of the result, of which the scores show each wrong row, is wrong: not only one
-/// number per row, such as LSE.
+/// Whether a tensor of the result whose wrong rows the scores show is wrong, other than one with a
+/// single number per row, such as LSE.
 bool can_be_seen(const BreakEffect& effect) {
   return std::ranges::any_of(effect.results, [](const ResultDeviation& result) {
     return result.deviation.is_wrong() && layout_of(result.tensor) != TensorLayout::query_by_one;

@@ -1,4 +1,4 @@
-/// How far the values of a broken run are from those of the correct run (break_effect.h).
+/// The deviation of a broken run's values from those of the correct run (break_effect.h).
 #pragma once
 
 #include <limits>
@@ -8,12 +8,14 @@
 
 namespace attnscope {
 
-/// How far values deviate from those of the correct run.
+/// The deviation of values from those of the correct run.
 struct Deviation {
-  double max_abs = 0;    ///< infinite where only one of the two is; NaN elements are left out
-  bool has_nan = false;  ///< the broken run has a NaN that the correct run lacks, or the reverse
+  double max_abs = 0;    ///< infinite if only one of two values is; NaN elements are excluded
+  bool has_nan = false;  ///< the broken run has a NaN where the correct run has none, or the
+                         ///< reverse
   /// In TileDeviation of a wrong tile of O or a gradient that both runs hold: max_abs of each row
-  /// of the row or column tile (0 for rows before its share), infinite if it has a NaN. Else empty.
+  /// of the row or column tile (0 for rows before its share), infinite if it has a NaN. Otherwise
+  /// empty.
   std::vector<double> by_row = {};
   bool is_wrong() const { return has_nan || max_abs > 0; }
   /// max_abs; infinite with a NaN.
@@ -22,7 +24,7 @@ struct Deviation {
 };
 
 /// The deviation of `wrong` from `right`. Differences of at most `rounding` times the largest of
-/// the correct values are rounding. Both matrices have the same size.
+/// the correct values are rounding. The two matrices have the same size.
 Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
 
 /// The same for a tile, by row for O and the gradients: rows count from the first row of its row or

@@ -61,7 +61,7 @@ bool applies(const StepPlan& plan, const AttentionProblem& problem) {
   return plan.variant.fusion != Fusion::pairs || masks || drops;
 }
 
-/// What changed from the previous step, for this problem.
+/// The change from the previous step, for this problem.
 std::string idea_of(const StepPlan& plan, const AttentionProblem& problem) {
   const bool both = has_mask(problem) && problem.score.has_dropout();
   if (plan.variant.fusion != Fusion::pairs || both) return std::string(plan.idea);

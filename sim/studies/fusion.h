@@ -16,7 +16,7 @@ namespace attnscope {
 struct FusionStep {
   std::string name;   ///< "separate", "flash1, refined"
   std::string words;  ///< the variant in words, for a chart: "standard, unfused"
-  std::string idea;   ///< what changed from the previous step
+  std::string idea;   ///< the change from the previous step
   SimulationReport forward;
   SimulationReport backward;
   /// The reason why the step cannot be counted for this problem; the reports are then empty.
@@ -26,7 +26,7 @@ struct FusionStep {
   Index paper_bytes() const { return forward.paper.total() + backward.paper.total(); }
   Index requested_bytes() const { return forward.requested.total() + backward.requested.total(); }
   /// The part of paper_bytes() in tensors with one number per row (m, l, LSE, D); comparisons with
-  /// the printed figures leave it out.
+  /// the printed figures exclude it.
   Index statistic_bytes() const;
   Index matrix_bytes() const { return paper_bytes() - statistic_bytes(); }
   Index launches() const {
@@ -35,12 +35,12 @@ struct FusionStep {
 };
 
 /// The steps for one problem, the least fused first; "figure2" is not a separate step but one
-/// accounting of Figure 2, for a problem with a mask and dropout. A step that equals another one,
-/// because the problem has no mask or no dropout, is left out: left_out_of_fusion(). Every
-/// algorithm runs in `tiling`; the reports state whether it fits on the device, which changes no
+/// accounting of Figure 2, for a problem with a mask and dropout. A step that equals another one
+/// because the problem has no mask or no dropout is omitted: left_out_of_fusion(). Every algorithm
+/// runs in `tiling`; the reports state whether it fits on the device, which does not affect the
 /// bytes. A level of fusion without a launch for a step of the score function is rejected
 /// individually; any other error is invalid_request as in simulate(). `may_continue` receives the
-/// completed fraction before each step and returns whether to count it; when it returns false, the
+/// completed fraction before each step and returns whether to count it; if it returns false, the
 /// result is failed. `cancel` as in simulate().
 Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, const Tiling& tiling,
                                              const GpuDescription& gpu,
@@ -48,7 +48,7 @@ Result<std::vector<FusionStep>> fusion_steps(const AttentionProblem& problem, co
                                              const std::atomic<bool>* cancel = nullptr);
 
 /// "backward does not fit, counted anyway": passes whose tiles do not fit on the device; empty if
-/// both fit, or the step was rejected.
+/// both fit or the step was rejected.
 std::string overflow_words(const FusionStep& step);
 
 /// Why flash2 moves more than flash1 in the tiles of the study; empty if it does not.
@@ -69,7 +69,7 @@ inline constexpr Tiling kFigure2Tiling{64, 256};
 /// length.
 AttentionProblem figure2_problem();
 
-/// How the numbers of Figure 2 relate to these counts.
+/// The relation of Figure 2's numbers to these counts.
 inline constexpr std::string_view kFigure2Note =
     "Figure 2 of arXiv 2205.14135 prints 40.3 and 4.4 GB (another version: 35.3 and 4.4 GB) and "
     "does not say how they were counted; step figure2 is one accounting that yields 40.3 GB";

@@ -24,7 +24,7 @@ std::optional<Error> check_value(IoAxis axis, double value) {
                          to_string(axis), value, kMost);
 }
 
-/// Bc of a block mask: a power of two that cuts N_kv into at least 64 tiles; at most the paper's
+/// Bc of a block mask: a power of two that divides N_kv into at least 64 tiles; at most the paper's
 /// Bc.
 Index sparse_block_cols(Index N_kv, Index paper_Bc) {
   constexpr Index kColumnTiles = 64;
@@ -33,8 +33,7 @@ Index sparse_block_cols(Index N_kv, Index paper_Bc) {
   return Bc;
 }
 
-/// The question's run at one value, on `gpu`; fills in the fields of `point` that follow from the
-/// value.
+/// The question's run at one value, on `gpu`; sets the fields of `point` that depend on the value.
 Result<RunSpec> spec_at(const IoQuestion& question, double value, GpuDescription& gpu,
                         IoPoint& point) {
   RunSpec spec{.problem = question.problem,

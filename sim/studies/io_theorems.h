@@ -1,14 +1,14 @@
-/// The IO theorems of arXiv 2205.14135 beside the counts: bytes against N, d, M, block size and
-/// density.
+/// The IO theorems of arXiv 2205.14135 beside the counts: bytes as functions of N, d, M, block size
+/// and density.
 ///
 ///   Theorem 2      standard: Theta(N d + N^2); FlashAttention: Theta(N^2 d^2 / M)
 ///   Theorem 5      the same for the backward passes
 ///   Proposition 4  block-sparse: Theta(N d + N^2 d^2 s / M), s the fraction of nonzero tiles
-///   Proposition 3  no exact algorithm moves o(N^2 d^2 / M) for all M in [d, N d] at once
+///   Proposition 3 no exact algorithm moves o(N^2 d^2 / M) for all M in [d, N d] at once
 ///
-/// The theorems leave their constants open. Proposition 3 is not a bound at a given M: Saha and Ye
-/// (arXiv 2402.07443) prove Omega(N^2 d^2 / M) for M >= d^2, forward, and give an algorithm that
-/// moves less where M < d^2.
+/// The theorems do not state their constants. Proposition 3 is not a bound at a given M: Saha and
+/// Ye (arXiv 2402.07443) prove Omega(N^2 d^2 / M) for M >= d^2, forward, and give an algorithm that
+/// moves less if M < d^2.
 ///
 /// M counts elements of on-chip memory. The mask is none: the theorems are about dense attention.
 #pragma once
@@ -35,7 +35,7 @@ std::vector<double> usual_values(IoAxis axis);
 AttentionProblem usual_io_problem();
 
 struct IoQuestion {
-  AttentionProblem problem;  ///< everything that is not on the axis
+  AttentionProblem problem;  ///< everything not on the axis
   PassKind pass = PassKind::forward;
   GpuDescription gpu;  ///< M is its shared memory per thread block, unless the axis sets it
   IoAxis axis = IoAxis::seq_len;
@@ -65,9 +65,9 @@ struct IoPoint {
 std::string density_sram_words(const IoPoint& point);
 
 /// The points in the order of the values; tilings follow the paper's rule, on the density axis with
-/// an M small enough for 64 column tiles, so that a mask has tiles to choose among. invalid_request
-/// for a value that is not valid on the axis, a mask, or both passes at once; `cancel` as in
-/// simulate().
+/// an M small enough for 64 column tiles, so that a mask has enough tiles to choose from.
+/// invalid_request for a value that is not valid on the axis, a mask, or both passes at once;
+/// `cancel` as in simulate().
 Result<std::vector<IoPoint>> io_curve(const IoQuestion& question,
                                       const std::atomic<bool>* cancel = nullptr);
 

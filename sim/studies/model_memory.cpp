@@ -11,7 +11,8 @@ namespace {
 
 constexpr double kTrainingBytesPerWeight = 16;
 
-/// The tensors that a pass touches and needs: the same at every size, so a small head suffices.
+/// The tensors that a pass touches and needs; they are the same at every size, so a small head
+/// suffices.
 HbmFootprint footprint_of(const AttentionChoice& choice, const AttentionProblem& problem,
                           PassKind kind, Pass& pass) {
   constexpr Index kSmall = 32;
@@ -44,7 +45,7 @@ Index bytes_where(const AttentionProblem& problem, Counts counts) {
   return bytes;
 }
 
-/// The largest value in [1, limit] that fits; fitting has to be monotone.
+/// The largest value in [1, limit] that fits; fitting must be monotone.
 template <typename Fits>
 Index largest(Index limit, Fits fits) {
   Index low = 0, high = limit + 1;
@@ -82,8 +83,8 @@ Result<LayerMemory> layer_memory(const AttentionChoice& choice, const AttentionP
     return memory;
   }
 
-  // Kept: tensors that the backward pass reads before it writes them, except dO and those that
-  // start as a constant
+  // Kept: tensors that the backward pass reads before it writes them, except dO and those with
+  // constant initial values
   const HbmFootprint backward = footprint_of(choice, problem, PassKind::backward, pass);
   memory.backward_bytes = backward.peak_bytes(problem);
   memory.kept_bytes = bytes_where(problem, [&](Tensor tensor) {

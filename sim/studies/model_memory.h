@@ -1,5 +1,6 @@
 /// Peak HBM memory of attention in a whole model, and the largest batch or sequence that fits. The
-/// HbmFootprint observer determines what a pass touches and needs; the rest is multiplication.
+/// HbmFootprint observer determines the tensors that a pass touches and needs; the rest is
+/// multiplication.
 #pragma once
 
 #include <optional>
@@ -10,20 +11,21 @@
 
 namespace attnscope {
 
-/// Training keeps, in every layer, what that layer's backward pass needs; inference keeps K and V.
+/// Training keeps, in every layer, the tensors that the layer's backward pass needs; inference
+/// keeps K and V.
 enum class ModelMode : std::uint8_t { training, inference };
 constexpr std::array<std::string_view, 2> enum_names(ModelMode) {
   return {"training", "inference"};
 }
 
-/// How attention is computed in every layer.
+/// The computation of attention in every layer.
 struct AttentionChoice {
   std::string name;  ///< "standard", "standard, checkpointed", "flash2"
   std::string algorithm;
   ScheduleVariant variant;
 };
 
-/// The compared choices: standard, standard with checkpointing, flash1, flash2.
+/// The choices compared: standard, standard with checkpointing, flash1, flash2.
 std::vector<AttentionChoice> attention_choices();
 
 /// Bytes of one layer's attention, over batch and heads.

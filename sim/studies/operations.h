@@ -13,8 +13,8 @@ struct OperationCount {
 
   /// Matrix products of 2 N N_kv d operations per head: forward 2; backward 5, or 4 if P is stored.
   double products() const;
-  /// Time that the other operations keep `unit` busy, CUDA cores or special function units, divided
-  /// by the time of the matrix products; both at the peak rates of time_bound.h.
+  /// The time for which the other operations keep `unit` (CUDA cores or special function units)
+  /// busy, divided by the time of the matrix products, both at the peak rates of time_bound.h.
   double time_share(GpuUnit unit, const GpuDescription& gpu) const;
 };
 

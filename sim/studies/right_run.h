@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// A tile's values, on chip or in HBM; no values if the place does not hold the tile.
+/// A tile's values, on chip or in HBM; none if the tile is not there.
 struct HeldTile {
   bool is_there = false;
   RowMatrix values;
@@ -21,8 +21,8 @@ struct RightResult {
   std::array<HeldTile, 2> after;
 };
 
-/// Executes the correct run's operation for each operation of the broken one. Agents, whose order
-/// may differ from that in the broken run, run a whole thread block in advance.
+/// Executes the correct run's operation for each operation of the broken one. For agents, whose
+/// order may differ from that in the broken run, it executes a whole thread block in advance.
 class RightRun : public Observer {
  public:
   /// Both must outlive the object; `pass` is the correct run's.
@@ -32,7 +32,7 @@ class RightRun : public Observer {
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
 
-  /// The correct run's result of an operation of the broken run, the next one of its agent.
+  /// The correct run's result of the broken run's operation, which is the next one of its agent.
   RightResult result_of(const TileOp& op);
 
  private:

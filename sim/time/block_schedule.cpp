@@ -24,7 +24,7 @@ class Sm {
   bool is_empty() const { return running_.empty(); }
   double now() const { return now_; }
 
-  /// The time at which the first of its blocks ends a phase, if none is added before.
+  /// The time at which the first of its blocks ends a phase, if no block is added before then.
   double next_event(std::span<const double> cycles_of_step) const {
     return now_ + until_event(of_step(cycles_of_step));
   }
@@ -87,7 +87,7 @@ class Sm {
     }
     return least;
   }
-  /// A remainder from rounding counts as used up, so that each event ends a phase.
+  /// A remainder due to rounding counts as used up, so that each event ends a phase.
   static void use_up(double& left, double used) {
     constexpr double kRounding = 1e-9;
     left = left - used > kRounding * left ? left - used : 0;

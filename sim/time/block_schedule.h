@@ -1,4 +1,4 @@
-/// Runs thread blocks on SMs in cycles: as many at once as an SM has room for, in the order of the
+/// Runs thread blocks on SMs in cycles: as many at once as fit on an SM, in the order of the
 /// launch, each as soon as a slot is free. Blocks that share an SM slow each other down.
 #pragma once
 
@@ -11,27 +11,27 @@
 
 namespace attnscope {
 
-/// One block: it waits for its first tiles, takes steps, and waits for its last stores. Only steps
-/// use the SM's units.
+/// One block: it waits for its first tiles, executes steps, and waits for its last stores. Only
+/// steps use the SM's units.
 struct BlockTask {
   double wait_before_cycles = 0;
   double wait_before_following_cycles = 0;  ///< the same for a block that follows another
   double steps = 0;
   double wait_after_cycles = 0;
-  /// What is added to it if no block is left to follow in the block's place.
+  /// The addition to it if no block is left to follow this one.
   double wait_after_last_cycles = 0;
 };
 
-/// How the SMs of a launch spent their time, in cycles of one SM.
+/// The use of the SMs' time during a launch, in cycles of one SM.
 struct ScheduleCycles {
   double end = 0;  ///< from the launch's first block to the end of its last one
   // Summed over the SMs; the three add up to `end` times the number of SMs
-  double stepping = 0;  ///< at least one block takes steps
+  double stepping = 0;  ///< at least one block executes steps
   double waiting = 0;   ///< blocks only wait
   double idle = 0;      ///< no block is left
 };
 
-/// One block in a schedule; times in cycles from the launch's first block on.
+/// One block in a schedule; times are in cycles from the start of the launch's first block.
 struct ScheduledBlock {
   std::size_t index = 0;  ///< in the order of the launch
   Index sm = 0;
@@ -41,8 +41,8 @@ struct ScheduledBlock {
 
 class BlockSchedule {
  public:
-  /// `cycles_of_step[k - 1]`: cycles of one block's step while k blocks of its SM take steps; one
-  /// entry for each block that an SM holds.
+  /// `cycles_of_step[k - 1]`: cycles of one block's step while k blocks of its SM execute steps;
+  /// one entry for each block that an SM holds.
   BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
 
   /// Runs the blocks of each of `heads` identical heads; if there are very many, the first ones
@@ -61,8 +61,8 @@ class BlockSchedule {
   std::vector<double> cycles_of_step_;
 };
 
-/// A thread block as it is predicted to run: it waits for its first tiles, takes steps, and waits
-/// for its last stores. Seconds from the first block of its launch on.
+/// The predicted run of a thread block: it waits for its first tiles, executes steps, and waits for
+/// its last stores. In seconds from the start of its launch's first block.
 struct PredictedBlock {
   BlockId id;
   Index sm = 0;
@@ -78,7 +78,7 @@ struct PredictedSchedule {
   std::vector<PredictedBlock> blocks;
 };
 
-/// The largest number of blocks in a predicted schedule; of a launch with more, it contains only
+/// The largest number of blocks in a predicted schedule; for a launch with more, it contains only
 /// the first heads.
 inline constexpr Index kMostScheduledBlocks = Index{1} << 19U;
 

@@ -15,12 +15,13 @@ void BlockWorkRecorder::begin_block(const BlockId& /*block*/) {
   launches_.back().emplace_back();
 }
 
-/// Whether an operation on a tile of scores is the first of its step, which has one for each share.
+/// Whether an operation on a tile of scores is the first of its step, which has one per share.
 static bool is_first_share(const TileOp& op, const TileGrid& grid) {
   return grid.share_of(op.dest_tiles[0]).number == 0;
 }
 
-/// Whether no earlier share of the step has masked scores: such a share counts the step.
+/// Whether no earlier share of the step has masked scores; if one has, it has already counted the
+/// step.
 static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
   Tile S = op.dest_tiles[0];
   for (TileShare share = grid.share_of(S); share.number > 0;) {
@@ -31,7 +32,7 @@ static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
   return true;
 }
 
-/// Counts the consumers that mask a step's scores, and those whose rows see none of its keys nor
+/// Counts the consumers that mask a step's scores, and those whose rows see neither its keys nor
 /// any later ones.
 void BlockWorkRecorder::count_consumers(const Tile& S, BlockWork& work) const {
   const AttentionProblem& problem = grid_->problem();

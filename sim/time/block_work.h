@@ -1,4 +1,4 @@
-/// For each thread block of a pass, the work that determines its time.
+/// The work of each thread block of a pass that determines its time.
 #pragma once
 
 #include <vector>
@@ -9,10 +9,10 @@ namespace attnscope {
 
 struct BlockWork {
   Index steps = 0;  ///< tiles of scores
-  /// Of these, those that the mask is applied to; a step in which only some consumers apply it
+  /// Of these, those to which the mask is applied; a step in which only some consumers apply it
   /// counts as their share.
   double masked_steps = 0;
-  /// Consumers that leave out a step because the mask hides it from their rows, summed over steps.
+  /// Consumers that skip a step because the mask hides it from their rows, summed over steps.
   Index left_out = 0;
   Index column_loads = 0;   ///< tiles Kj that it loads
   Index first_bytes = 0;    ///< read before its first step
@@ -22,12 +22,12 @@ struct BlockWork {
   Index last_bytes = 0;     ///< written since its last step began
 };
 
-/// How one block of the schedule follows another in the kernel.
+/// The way in which one block of the schedule follows another in the kernel.
 struct BlockFlow {
   /// A thread block stays on its SM and computes one block of the schedule after another: it
   /// loads the first tiles of the next one during the steps of the previous one.
   bool loads_ahead = false;
-  /// It stores the last tiles of one such block during the steps of the next one.
+  /// It stores the last tiles of one block during the steps of the next one.
   bool stores_beside_next = false;
   /// The product P V of a step runs during the softmax of the next one: a block of n steps takes
   /// the time of n + 1, since the first softmax and the last product overlap nothing.
@@ -37,11 +37,11 @@ struct BlockFlow {
   double last_product_flops = 0;
   /// Consumers among which the rows of a tile are divided evenly; 1: all warps share them.
   Index consumers = 1;
-  /// A consumer leaves out the last column tiles that only other consumers' rows see.
+  /// A consumer skips the last column tiles that only other consumers' rows see.
   bool trims = false;
-  /// Bulk copies find the tensors by maps, which they read first.
+  /// Bulk copies use tensor maps, which they read first.
   bool reads_maps = false;
-  /// The tiles that a block visits are in a list.
+  /// The tiles that a block visits are given by a list.
   bool reads_lists = false;
 };
 

@@ -1,4 +1,4 @@
-/// The rates and latencies that the time model uses, as a calibration measured them.
+/// The rates and latencies that the time model uses, as measured by a calibration.
 #pragma once
 
 #include "sim/device/calibration.h"
@@ -26,16 +26,17 @@ struct MachineRates {
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events
   double launch_gap_s = 0;       ///< added by each launch after the first
   // Rates of one SM
-  double matrix_flops_per_cycle = 0;       ///< by wgmma if there is a rate, else by mma.sync
+  double matrix_flops_per_cycle = 0;       ///< by wgmma if its rate is known, else by mma.sync
   double sync_matrix_flops_per_cycle = 0;  ///< by mma.sync, of 4 warps
   double multiply_adds_per_cycle = 0;
   double exponentials_per_cycle = 0;
   double shared_bytes_per_cycle = 0;
   double barrier_cycles = 0;
 
-  /// Seconds in which DRAM reads and writes these bytes together: copies are slower than either.
+  /// Seconds that DRAM takes to read and write these bytes together: copies are slower than either
+  /// alone.
   double dram_seconds(double read_bytes, double written_bytes) const;
-  /// What a launch waits for its code at least, since L2 holds nothing of it: one latency of DRAM.
+  /// The least time that a launch waits for its code, which is not in L2: one DRAM latency.
   double code_wait_s() const { return dram_latency_cycles / boost_clock_hz; }
   /// FLOP/s of matrix products on all SMs at their full rate.
   double matrix_flops_per_s(bool on_tensor_cores) const;
@@ -43,7 +44,7 @@ struct MachineRates {
   double cycles_per_byte(double bytes_per_s, double sms, double clock_hz) const;
 };
 
-/// `unavailable`, with the name, if the calibration lacks a quantity.
+/// `unavailable`, with the quantity's name, if the calibration lacks one.
 Result<MachineRates> machine_rates(const Calibration& calibration);
 
 }  // namespace attnscope

@@ -6,9 +6,9 @@ namespace attnscope {
 
 namespace {
 
-/// moves[n]: in how many of the first n steps the maximum of one of a warp's rows is expected to
-/// move. The maximum of a row changes in step j with probability 1 / j, whatever the distribution
-/// of the scores.
+/// moves[n]: the expected number, among the first n steps, in which the maximum of one of a warp's
+/// rows changes. A row's maximum changes in step j with probability 1 / j, whatever the
+/// distribution of the scores.
 std::vector<double> expected_moves(Index most_steps, Index rows) {
   std::vector<double> moves = {0.0};
   for (Index j = 1; j <= most_steps; ++j) {
@@ -77,7 +77,8 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   const ScheduleCycles cycles = run(cycles_of_step(), &scheduled);
   std::ranges::sort(scheduled, {}, &ScheduledBlock::index);
 
-  // Starting the launch delays all steps; the time that DRAM needs beyond them stretches them
+  // Starting the launch delays all steps; if DRAM needs more time than they take, they are
+  // stretched
   const double start = start_s();
   const double blocks_s = cycles.end / clock_hz_;
   const double slower = blocks_s > 0 ? 1.0 + further_dram_s(cycles) / blocks_s : 1.0;
@@ -102,10 +103,10 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   return schedule;
 }
 
-/// What starting a launch costs beyond its overhead and its blocks' first waits and steps: code
-/// comes from DRAM, and SMs change their configuration. The launch that was timed lasts only
-/// microseconds, in which the clock of light work does not fall. Without it, only the wait for code
-/// is known.
+/// The cost of starting a launch beyond its overhead and its blocks' first waits and steps: code
+/// comes from DRAM, and SMs change their configuration. The timed launch lasts only microseconds,
+/// during which the clock stays at that of light work. Without such a launch, only the wait for
+/// code is known.
 double SteppingLaunch::start_s() const {
   const MachineRates& rates = setting_.rates;
   if (costs_.first_step_s == 0) return rates.code_wait_s();
@@ -115,12 +116,12 @@ double SteppingLaunch::start_s() const {
   return std::max(0.0, costs_.first_step_s - rates.launch_overhead_s - waits_s - steps_s);
 }
 
-/// Cycles of this launch for a latency of L2 or DRAM, whose clocks do not follow the SM's.
+/// A latency of L2 or DRAM, whose clocks are independent of the SM's, in cycles of this launch.
 double SteppingLaunch::at_own_clock(double cycles) const {
   return cycles * clock_hz_ / setting_.rates.boost_clock_hz;
 }
 
-/// A block waits for one latency of DRAM and for the bytes of its first tiles.
+/// A block waits for one DRAM latency and for the bytes of its first tiles.
 double SteppingLaunch::first_wait(const BlockWork& work) const {
   return at_own_clock(setting_.rates.dram_latency_cycles) +
          static_cast<double>(work.first_bytes) * read_cycles_per_byte_;
@@ -140,8 +141,8 @@ double SteppingLaunch::next_queries_wait(const BlockWork& work) const {
   return std::max(0.0, wait - work_.flow.last_product_flops / rates.matrix_flops_per_cycle);
 }
 
-/// The steps of a block with this work. One with a higher cost counts as more than one, and one
-/// that some consumers leave out as less.
+/// The steps of a block with this work. A step with a higher cost counts as more than one, and one
+/// that some consumers skip as less.
 double SteppingLaunch::steps_of(const BlockWork& work) const {
   const double all_cycles = step_cycles_.back();
   double further_cycles = work.masked_steps * costs_.masked_cycles;
@@ -175,8 +176,8 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
           .wait_after_last_cycles = beside_next ? stores : 0.0};
 }
 
-/// Cycles of a step when some tiles come from DRAM, at least those that memory needs. Calibrated
-/// cycles already include the limit of L2.
+/// Cycles of a step if some tiles come from DRAM, but at least the cycles that memory needs.
+/// Calibrated cycles already include the limit of L2.
 std::vector<double> SteppingLaunch::cycles_of_step() const {
   double steps = 0, read_bytes = 0, written_bytes = 0;
   for (const BlockWork& work : work_.blocks) {

@@ -1,4 +1,4 @@
-/// The launch of a pass whose blocks take steps: its time, and when each block runs on which SM.
+/// A launch whose blocks execute steps: its time, and the time and SM of each block.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ struct LaunchBytes {
   }
 };
 
-/// What a launch's time depends on besides its costs.
+/// The properties, other than its costs, that determine a launch's time.
 struct LaunchSetting {
   const MachineRates& rates;
   const GpuDescription& gpu;
   LaunchBytes bytes;
   const std::atomic<bool>* cancel;
-  Index thread_blocks = 0;  ///< of a launch that only moves bytes; 0: not known
+  Index thread_blocks = 0;  ///< of a launch that only moves bytes; 0: unknown
   Index residency = 1;      ///< blocks that an SM holds at once
 };
 
@@ -41,7 +41,7 @@ class SteppingLaunch {
   double clock_hz() const { return clock_hz_; }
   LaunchTime time() const;
   /// The blocks in the order of the launch; only those of the first heads if there are very many.
-  /// `heads_of_entry`: heads of a batch entry.
+  /// `heads_of_entry`: the number of heads of a batch entry.
   PredictedSchedule schedule(Index heads_of_entry) const;
 
  private:

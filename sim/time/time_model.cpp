@@ -13,9 +13,9 @@ namespace attnscope {
 
 namespace {
 
-/// A launch that moves bytes, and hardly computes. Each block begins with loads and ends with
-/// stores. Meanwhile, the other blocks of its SM use the SM's share of the bandwidth, if there are
-/// enough of them.
+/// A launch that moves bytes and hardly computes. Each block begins with loads and ends with
+/// stores; in the meantime, the other blocks of its SM use the SM's share of the bandwidth, if
+/// there are enough of them.
 LaunchTime streaming_time(const LaunchSetting& setting) {
   const auto& [requested_read, requested_written, dram_read, dram_written] = setting.bytes;
   const MachineRates& rates = setting.rates;
@@ -35,7 +35,8 @@ LaunchTime streaming_time(const LaunchSetting& setting) {
   return time;
 }
 
-/// A library's matrix product, tile by tile on every SM; `compute_s`: at its units' full rate.
+/// A library's matrix product, tile by tile on every SM; `compute_s`: its time at the units' full
+/// rate.
 LaunchTime product_time(const LaunchSetting& setting, double compute_s) {
   const LaunchBytes& bytes = setting.bytes;
   const MachineRates& rates = setting.rates;
@@ -56,8 +57,8 @@ double sum(const PartSeconds& parts) {
   return std::accumulate(parts.begin(), parts.end(), 0.0);
 }
 
-/// The clock falls below that of light work in proportion to the share of the time, `compute_s`, in
-/// which the tensor cores work.
+/// The clock falls below that of light work in proportion to the share of the time (`compute_s`)
+/// during which the tensor cores work.
 double product_clock_hz(const MachineRates& rates, const LaunchTime& time, double compute_s) {
   const double seconds = sum(time.parts);
   const double share = seconds > 0 ? std::min(1.0, compute_s / seconds) : 0.0;
@@ -69,8 +70,8 @@ MatrixUnit matrix_unit_of(const KernelCosts& costs, DType dtype) {
   return costs.has_wgmma_products ? MatrixUnit::wgmma : MatrixUnit::mma_sync;
 }
 
-/// The measured cycles of a step, converted to units with other rates: scaled by the ratio that the
-/// units' rates alone give.
+/// The measured cycles of a step, converted to units with other rates: scaled by the ratio of the
+/// predictions from the units' rates alone.
 StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts& after) {
   for (std::size_t k = 0; k < measured.cycles.size(); ++k) {
     measured.cycles[k] *= after.cycles[k] / before.cycles[k];
@@ -78,8 +79,8 @@ StepCosts at_rates(StepCosts measured, const StepCosts& before, const StepCosts&
   return measured;
 }
 
-/// The blocks of one head of a batch entry, launch by launch, including launches that run once for
-/// each KV head.
+/// The blocks of one head of a batch entry, launch by launch, including launches that run once per
+/// KV head.
 std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
                                                  const GpuDescription& gpu, Index consumers,
                                                  Index batch, const std::atomic<bool>* cancel) {
@@ -170,7 +171,7 @@ LaunchBytes bytes_of(const LaunchReport& launch, const Bytes& dram) {
           static_cast<double>(dram.write_bytes)};
 }
 
-/// Costs of a launch's steps.
+/// The costs of a launch's steps.
 struct BothCosts {
   StepCosts calibrated;  ///< or, without a calibration of such steps, those of the units
   StepCosts of_units;
@@ -189,7 +190,7 @@ BothCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const 
   return both;
 }
 
-/// The time of a launch that is not in the model's schedule. Bytes that fit in L2 do not touch
+/// The time of a launch that is not in the model's schedule. Bytes that fit in L2 do not reach
 /// DRAM.
 LaunchTime time_of(const FurtherLaunch& launch, const GpuDescription& gpu,
                    const MachineRates& rates) {

@@ -1,12 +1,12 @@
-/// Predicts the time of a pass from a calibration of the GPU. No number in it is fitted to a kernel
+/// Predicts the time of a pass from a calibration of the GPU. No parameter is fitted to a kernel
 /// that it predicts.
 ///
 /// A launch with matrix products in tiles runs block by block (block_schedule.h): a block waits for
-/// its first tiles, takes steps, each of which takes the cycles that the calibration measured for
-/// it, and waits for its last stores. A step takes at least as long as L2 and DRAM need for its
-/// bytes, and a launch at least as long as DRAM needs for all of its bytes. A product of a library
-/// works tile by tile: its reads arrive while it multiplies, and its writes follow afterwards.
-/// Every other launch takes as long as its bytes need.
+/// its first tiles, executes steps, each of which takes the cycles measured by the calibration, and
+/// waits for its last stores. A step takes at least as long as L2 and DRAM need for its bytes, and
+/// a launch at least as long as DRAM needs for all of its bytes. A library's product runs tile by
+/// tile: its reads overlap the multiplication, and its writes follow. All other launches take as
+/// long as their bytes need.
 ///
 /// The launches of a pass follow each other; the first one has an overhead, each later one a gap.
 #pragma once
@@ -34,21 +34,23 @@ struct FurtherLaunch {
   double read_bytes = 0, written_bytes = 0;
 };
 
-/// How a kernel runs a pass.
+/// The way in which a kernel runs a pass.
 struct KernelCosts {
   std::optional<StepCosts> steps;  ///< of the launch with the products, if calibrated
   std::string uncalibrated = {};   ///< why `steps` is missing, in one clause
   /// The rates at which `steps` were measured, if the prediction's rates differ: a what-if.
   std::optional<MachineRates> measured_rates = {};
-  std::vector<Index> residency = {};  ///< blocks of each launch that an SM holds at once
-  /// Thread blocks of each launch; 0, or none at all, where they are not known.
+  std::vector<Index> residency = {};  ///< the number of blocks of each launch that an SM holds at
+                                      ///< once
+  /// The number of thread blocks of each launch; 0, or an empty list, if unknown.
   std::vector<Index> thread_blocks = {};
   BlockOrder order = {};              ///< order in which the blocks of a head start
   Index heads_at_once = 1;            ///< heads whose blocks start in turn (BlockPlacement)
   BlockFlow flow;                     ///< of the launch with the products
   Index warps = kPaperWarps;          ///< of a block of the launch with the products
-  bool has_wgmma_products = false;    ///< else its products on tensor cores are mma.sync's
-  bool has_library_products = false;  ///< a launch with products and no exponentials is a library's
+  bool has_wgmma_products = false;    ///< otherwise its tensor-core products use mma.sync
+  bool has_library_products = false;  ///< launches with products and no exponentials are a
+                                      ///< library's
   std::vector<FurtherLaunch> further = {};
 };
 
@@ -59,7 +61,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
                                     const std::atomic<bool>* cancel = nullptr);
 
 /// The schedule behind predict_time()'s time of this launch. Errors as in predict_time();
-/// unavailable for a launch whose blocks take no steps of tiles.
+/// unavailable for a launch whose blocks do not execute tile steps.
 Result<PredictedSchedule> predict_schedule(const SimulationReport& report,
                                            const GpuDescription& gpu, const MachineRates& rates,
                                            const KernelCosts& costs, std::string_view launch,

@@ -9,7 +9,7 @@ namespace attnscope {
 namespace {
 
 constexpr std::size_t kUnits = 5;
-using Demands = std::array<double, kUnits>;  ///< cycles that a customer needs of each unit
+using Demands = std::array<double, kUnits>;  ///< cycles that a customer needs on each unit
 
 /// Cycles between two departures from the network, with `customers` in it.
 double cycles_between(const Demands& demands, Index customers) {

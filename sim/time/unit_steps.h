@@ -1,10 +1,11 @@
-/// What a tile step costs: as calibrated, or by the rates of an SM's units alone, without the
+/// The cost of a tile step: as calibrated, or from the rates of an SM's units alone, without the
 /// measured cycles of any step.
 ///
-/// By the rates, the warps of the resident blocks move through the units of the SM (tensor cores,
-/// exponentials, fp32 arithmetic, shared memory, atomic additions) one after another, and wait
-/// where another warp is at work: a closed queueing network, solved by mean value analysis (Reiser
-/// and Lavenberg, J. ACM 27(2), 1980). Each of the SM's four parts has its own share of every unit.
+/// With the rates alone, the warps of the resident blocks pass through the units of the SM (tensor
+/// cores, exponentials, fp32 arithmetic, shared memory, atomic additions) one after another, and
+/// wait while another warp uses a unit: a closed queueing network, solved by mean value analysis
+/// (Reiser and Lavenberg, J. ACM 27(2), 1980). Each of the SM's four partitions has its own share
+/// of every unit.
 #pragma once
 
 #include <vector>
@@ -14,24 +15,25 @@
 
 namespace attnscope {
 
-/// What the steps of a kernel cost, as calibrated.
+/// The calibrated costs of a kernel's steps.
 struct StepCosts {
-  /// [k - 1]: cycles of one block's step while k blocks of its SM take steps; one entry for each
+  /// [k - 1]: cycles of one block's step while k blocks of its SM execute steps; one entry for each
   /// block that an SM holds.
   std::vector<double> cycles;
-  // Further cycles of a step, while an SM has all the blocks that it holds
+  // Additional cycles of a step, while all slots of an SM are occupied
   double masked_cycles = 0;     ///< if its scores are masked
-  double rescaled_cycles = 0;   ///< if it rescales O because a maximum moved
+  double rescaled_cycles = 0;   ///< if it rescales O because a maximum has changed
   double from_dram_cycles = 0;  ///< if its tiles come from DRAM
   /// Of a step that a single consumer takes; 0 if not calibrated.
   double one_consumer_cycles = 0;
-  /// Rows of a warp: the warp rescales O if the maximum of any of them moved.
+  /// Rows of a warp, which rescales O if the maximum of any of them has changed.
   Index rows_of_warp = 0;
   /// Whether a block waits for Kj and Vj whenever it begins a column tile.
   bool waits_for_column_tiles = false;
-  double clock_hz = 0;         ///< while every SM takes such steps
-  bool are_calibrated = true;  ///< else they follow from the rates of the units
-  /// Time of a launch whose blocks take one step each, with the SMs full and nothing in L2.
+  double clock_hz = 0;         ///< while every SM executes such steps
+  bool are_calibrated = true;  ///< otherwise they are estimated from the rates of the units
+  /// The time of a launch whose blocks execute one step each, with all slots on the SMs occupied
+  /// and nothing in L2.
   double first_step_s = 0;
 };
 
@@ -50,7 +52,7 @@ struct StepsWork {
 };
 
 /// The work of a launch of the report's run, in blocks of `warps` warps. Bytes in shared memory are
-/// 0 if no paper says how the warps share the work.
+/// 0 if no paper specifies how the warps share the work.
 StepsWork steps_work(const SimulationReport& report, const LaunchReport& launch,
                      const GpuDescription& gpu, Index warps, Index steps);
 

@@ -187,7 +187,7 @@ Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& g
 }
 
 std::string json_text(std::string_view text) {
-  // Names of files may be in any encoding
+  // File names may be in any encoding
   return nlohmann::json(std::string(text))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -1,5 +1,5 @@
-/// Chrome traces: the format, and a modelled timeline in it: one process per SM, one track for each
-/// unit of each resident thread block, counters of the bytes requested so far.
+/// Chrome traces: the format, and a modelled timeline in it, with one process per SM, one track per
+/// unit of each resident thread block, and counters of the bytes requested so far.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace attnscope {
 // The Chrome trace format (Trace Event Format, which Perfetto and chrome://tracing open), event by
 // event: processes and tracks with names, events with a time. One process per SM.
 
-/// Takes pieces of the file in order; false if one could not be written.
+/// Receives the pieces of the file in order; false if one could not be written.
 using TextSink = std::function<bool(std::string_view)>;
 
 /// A JSON string.
@@ -28,7 +28,7 @@ std::string json_text(std::string_view text);
 /// Picoseconds in the format's unit, microseconds, without rounding.
 std::string microseconds(Index ps);
 /// `"ts":...,"dur":...` of a slice, in microseconds: both ends rounded to whole nanoseconds, which
-/// is what Perfetto keeps. Perfetto rounds begin and duration separately, and drops a slice that
+/// is Perfetto's resolution. Perfetto rounds start and duration separately, and drops a slice if it
 /// then overlaps the next one by a nanosecond.
 std::string slice_times(Index begin_ps, Index end_ps);
 
@@ -38,8 +38,7 @@ class ChromeEvents {
   static constexpr Index kTotalsProcess = 0;
   static constexpr int kLaunchTrack = 1;  ///< in kTotalsProcess
 
-  /// The file's metadata: what ran, the kind of its numbers ("modelled", "measured"), and its
-  /// clock.
+  /// The file's metadata: the run, the kind of its numbers ("modelled", "measured") and its clock.
   struct Header {
     std::string run;
     std::string kind;
@@ -68,10 +67,10 @@ class ChromeEvents {
 
 // The modelled timeline in this format.
 
-/// Streams: its memory does not grow with the number of operations.
+/// Writes a stream: its memory does not grow with the number of operations.
 class ChromeTraceWriter : public TimelineSink {
  public:
-  /// `description` heads the file's metadata. `pass` supplies the pseudo-code.
+  /// `description` is the first entry of the file's metadata. `pass` supplies the pseudo-code.
   ChromeTraceWriter(const Pass& pass, const std::string& description, TextSink sink);
 
   void begin_launch(std::string_view name, Index blocks_per_sm) override;
@@ -96,14 +95,15 @@ class ChromeTraceWriter : public TimelineSink {
   std::size_t next_launch_ = 0;
   std::vector<std::string> lines_;  ///< of the launch's pseudo-code, as JSON strings
 
-  /// Bytes by time, in bins whose width doubles when the time outgrows them.
+  /// Bytes over time, in bins whose width doubles when the time exceeds them.
   std::array<Index, kBins> read_bytes_{}, written_bytes_{};
   Picoseconds bin_width_ = 1000;
 };
 
 // A problem's modelled run as a Chrome trace.
 
-/// Largest number of operations in a trace: about 250 MB of JSON, which a browser can still open.
+/// The largest number of operations in a trace: about 250 MB of JSON, which a browser can still
+/// open.
 inline constexpr Index kMaxTraceOps = 1'000'000;
 
 /// A summary of the written trace.
@@ -122,7 +122,7 @@ Picoseconds run_timeline(const Pass& pass, const PassRun& run, const SimulationR
 
 /// Runs the run's pass over every head and streams the trace to `sink`; `progress` (may be empty)
 /// receives the completed fraction. invalid_request as in simulate(), and for more than
-/// kMaxTraceOps operations, before anything is written. failed if the sink could not write.
+/// kMaxTraceOps operations, before anything is written. failed if the sink cannot write.
 Result<TraceSummary> write_trace(const ResolvedRun& run, const GpuDescription& gpu,
                                  const BlockOrder& order, const TextSink& sink,
                                  const std::function<void(double)>& progress);

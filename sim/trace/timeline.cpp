@@ -47,7 +47,7 @@ void Timeline::begin_block(const BlockId& block) {
   for (auto& slots : slots_) slots.fill({running_.at, running_.at});
 }
 
-/// Time that the operation keeps each unit busy at the whole GPU's rates.
+/// The time for which the operation keeps each unit busy, at the whole GPU's rates.
 UnitSeconds Timeline::seconds(const TileOp& op) const {
   if (!op.moves_bytes()) return rates_.seconds(flops_of(op, *grid_), 0);
   const double reaches_dram = op.kind == OpKind::load ? share_.dram_read : share_.dram_write;
@@ -78,7 +78,7 @@ void Timeline::observe(std::span<const TileOp> ops) {
       if (tile.on_chip()) begin = std::max({begin, times(tile).written, times(tile).read});
     }
 
-    // Each unit is free when its own part is done; the track, when the whole operation is
+    // Each unit is free when its own part is done, the track when the whole operation is
     const Picoseconds end = begin + longest;
     for (std::size_t unit = 0; unit < kGpuUnits; ++unit) {
       if (busy[unit] > 0) unit_free_[unit] = begin + busy[unit];

@@ -1,11 +1,11 @@
-/// When each operation runs, and on which SM: thread blocks go to the first SM that is free, and an
-/// operation starts when its operands are ready and its unit is free.
+/// The time and SM of each operation: thread blocks go to the first free SM, and an operation
+/// starts when its operands are ready and its unit is free.
 ///
-/// The clock is the lower bound of time (time_bound.h), per operation; it is not a time model. An
+/// Time here is the lower bound (time_bound.h) per operation, not the time model's prediction. An
 /// operation takes as long as the unit that it keeps busy longest. Each SM has an equal share of
 /// the GPU's peak rates, and each thread block resident on it an equal part of that share. A load
 /// or a store takes its share of the launch's compulsory DRAM bytes, because L2 serves repeated
-/// reads. Nothing else costs time: cache misses, latencies and launch overheads are left out.
+/// reads. Nothing else takes time: cache misses, latencies and launch overheads are not included.
 #pragma once
 
 #include <queue>
@@ -44,7 +44,7 @@ class TimelineSink {
  public:
   virtual ~TimelineSink() = default;
   virtual void begin_launch(std::string_view /*name*/, Index /*blocks_per_sm*/) {}
-  /// Called in order of time for each unit of each placement.
+  /// Called in chronological order for each unit of each placement.
   virtual void add_op(const TimedOp& op) = 0;
   virtual void add_block(const BlockId& /*block*/, const Placement& /*place*/,
                          Picoseconds /*begin*/, Picoseconds /*end*/) {}
@@ -80,7 +80,7 @@ class Timeline : public Observer {
     Placement place;
     bool operator>(const Free& other) const;
   };
-  /// When a tile's slot on chip was last written and read.
+  /// The times at which a tile's slot on chip was last written and read.
   struct SlotTimes {
     Picoseconds written = 0;
     Picoseconds read = 0;
