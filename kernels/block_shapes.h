@@ -76,8 +76,8 @@ bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
 
-/// The number of heads whose row tiles with the same index that program starts one after another:
-/// several under a causal mask, so that the longest tiles start first
+/// The number of heads whose row tiles with the same index are started one after another by that
+/// program: several under a causal mask, so that the longest tiles start first
 /// (flash2_hopper_heads_at_once()).
 Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
                            const Knobs& knobs);

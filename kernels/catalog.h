@@ -52,7 +52,7 @@ struct KernelInfo {
   std::string_view name;                  ///< "standard", "flash1", ..., as catalog.cpp lists them
   std::string_view algorithm;             ///< name of its schedule in sim/schedule/catalog
   std::string_view idea;                  ///< one sentence: what changed from the kernel before it
-  TakesScores scores = TakesScores::all;  ///< in 16 bits
+  TakesScores scores = TakesScores::all;  ///< in 16-bit precision
   TakesScores fp32_scores = TakesScores::none;
   bool honours_carry = false;
   bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps

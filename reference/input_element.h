@@ -12,7 +12,7 @@
 /// needle    Rows come in blocks of sixteen. Block s of K holds one needle at a row that the seed
 ///           chooses: 4 u_s + gaussian / 2; u_s is a vector of random signs, one for all heads
 ///           of the batch entry. The queries of block t are u_s + gaussian / 2 with s = t / 2:
-///           their needle lies halfway back, visible under a causal mask from block 1 on, with a
+///           their needle is halfway back, visible under a causal mask from block 1 on, with a
 ///           logit of about 4 sqrt(d). All else is gaussian.
 #pragma once
 

@@ -36,7 +36,7 @@ Gradients naive_backward(const AttentionProblem& problem, const AttentionInputs&
 
 /// The state of an online softmax for one query row after some of its keys.
 struct PartialRow {
-  double m;               ///< maximum of S over the keys seen; -inf when there are none
+  double m;               ///< maximum of S over the keys seen; -inf if there are none
   double l;               ///< sum of exp(S - m) over the keys seen
   std::vector<double> O;  ///< [d], softmax (after dropout) over the keys seen, times V; 0 if none
 };

@@ -59,7 +59,7 @@ class NpyReader {
   std::optional<Error> wrong_size_;
 };
 
-/// parse_npy of a file; invalid_request also when the file cannot be read.
+/// parse_npy of a file; invalid_request also if the file cannot be read.
 Result<NpyArray> read_npy(const std::string& path, NpyTypes types = NpyTypes::floating);
 
 /// The shape of a file, from its header alone; errors as in read_npy(), except for those about the

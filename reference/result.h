@@ -12,7 +12,7 @@
 
 namespace attnscope {
 
-/// What is wrong with a request. Code tests this and Error::field, never the message text.
+/// The kind of error in a request. Code tests this and Error::field, never the message text.
 enum class ErrorCode : std::uint8_t {
   other,           ///< see the message: a file, a library, this machine
   not_understood,  ///< the text is not a value of the field

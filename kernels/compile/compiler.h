@@ -44,7 +44,7 @@ struct CompiledKernel {
   double compile_s = 0;
 };
 
-/// What a "--ptxas-options=-v" log reports about one of its kernels, `entry`.
+/// The resources that a "--ptxas-options=-v" log reports for one of its kernels, `entry`.
 KernelResources resources_in(std::string_view log, std::string_view entry);
 
 /// All options that the program is compiled with.

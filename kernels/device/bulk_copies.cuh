@@ -10,8 +10,8 @@ namespace attnscope::kernels::device {
 
 static_assert(kPanelColumns == kBoxColumns);
 
-/// 8 bytes of shared memory that count threads and bytes: a phase ends and the next begins when all
-/// threads of the count that it was initialised with and all bytes that they expect have arrived.
+/// 8 bytes of shared memory that count threads and bytes: a phase ends, and the next begins, when
+/// as many threads as at initialisation, and all bytes that they expect, have arrived.
 struct ArrivalBarrier {
   uint32_t address;
 

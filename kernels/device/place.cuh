@@ -1,4 +1,4 @@
-/// The place of a thread in the launch, read again at each call, so that a value used before and
+/// The position of a thread in the launch, read again at each call, so that a value used before and
 /// after a long loop needs no register during the loop.
 #pragma once
 

@@ -34,8 +34,8 @@ Bytes sum(const BytesByTensor& bytes);
 /// Bytes that an op moves between HBM and SRAM; 0 for any other op.
 Index moved_bytes(const TileOp& op, const TileGrid& grid);
 
-/// Adds what the op moves to its tensor's bytes: the payload of an atomic add counts once as
-/// written and once, separately, as added atomically.
+/// Adds the bytes that the op moves to those of its tensor: the payload of an atomic add counts
+/// once as written and once, separately, as added atomically.
 void count_moved(const TileOp& op, const TileGrid& grid, BytesByTensor& by_tensor);
 
 class TrafficCounter : public LaunchCounter<BytesByTensor> {

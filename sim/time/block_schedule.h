@@ -35,7 +35,7 @@ struct ScheduleCycles {
 struct ScheduledBlock {
   std::size_t index = 0;  ///< in the order of the launch
   Index sm = 0;
-  Index slot = 0;  ///< its place among the SM's blocks
+  Index slot = 0;  ///< its slot among the SM's blocks
   double begin = 0, first_step = 0, last_step_end = 0, end = 0;
 };
 
@@ -66,7 +66,7 @@ class BlockSchedule {
 struct PredictedBlock {
   BlockId id;
   Index sm = 0;
-  Index slot = 0;  ///< its place among the SM's blocks
+  Index slot = 0;  ///< its slot among the SM's blocks
   double begin_s = 0, first_step_s = 0, last_step_end_s = 0, end_s = 0;
 };
 

@@ -23,7 +23,7 @@ GpuUnit unit_of(const TileOp& op, GpuUnit matrix_unit);
 /// Picoseconds since the first launch began.
 using Picoseconds = Index;
 
-/// Where and when a thread block runs: the SM, and which of its resident blocks it is.
+/// Where and when a thread block runs: its SM, and its number among the resident blocks.
 struct Placement {
   Index sm = 0;
   Index slot = 0;

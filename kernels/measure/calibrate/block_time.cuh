@@ -22,7 +22,7 @@ struct ChunkTurns {
 /// The steps of a kernel (forward_steps.cuh) to run.
 struct StepKind {
   int count;     ///< steps of a block
-  int masked;    ///< 0, or kBeyondAllKeys: the mask hides no key, but costs what a mask costs
+  int masked;    ///< 0, or kBeyondAllKeys: the mask hides no key, but its cost remains
   int rescaled;  ///< whether O is rescaled in every step, if the kernel does not always do so
 };
 inline constexpr int kBeyondAllKeys = 1 << 24;
