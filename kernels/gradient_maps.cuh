@@ -11,7 +11,7 @@ struct alignas(128) TensorMap {
   uint64_t words[16];
 };
 
-inline constexpr int kBoxColumns = 64;      ///< of each box: as in a panel
+inline constexpr int kBoxColumns = 64;      ///< of each box, as in a panel
 inline constexpr int kForwardBoxRows = 64;  ///< of a box of Q in a forward pass: one consumer's
                                             ///< rows
 

@@ -1,5 +1,5 @@
-/// Warps and shared memory of one block of flash2's forward launch. Plain C++: the catalog uses it
-/// to choose a tiling, and the launch uses it to start the kernel.
+/// Warps and shared memory of one block of flash2's forward launch. Plain C++: the catalog uses
+/// them to choose a tiling, and the launch uses them to start the kernel.
 #pragma once
 
 #include "kernels/score_shared.cuh"

@@ -41,7 +41,7 @@ struct Flash2GradientPlace {
   }
   /// The block's column tile, and its query head among those of all batch entries. In the grid, the
   /// column tiles of a head are neighbours, the first one first. With turns, the last one comes
-  /// first, and the same tile of several heads are neighbours.
+  /// first, and the tiles of several heads with the same index are neighbours.
   struct ColumnTileOfHead {
     int j, head_index;
   };

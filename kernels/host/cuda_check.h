@@ -28,7 +28,7 @@ class GpuTooSmall : public std::runtime_error {
 /// Properties of the current device. They throw CudaError.
 int device_attribute(cudaDeviceAttr attribute);
 std::string compute_capability();  ///< "9.0"
-int shared_bytes_per_block();      ///< most shared memory of a block
+int shared_bytes_per_block();      ///< maximum shared memory of a block
 
 /// Throws GpuTooSmall if a block cannot have that much shared memory on the current device.
 void check_shared_memory(int shared_bytes);

@@ -1,6 +1,6 @@
 /// Warps, stages and shared memory of one block of split_kv's partial launch. Compiled for host and
-/// device: the catalog uses it to choose a tiling, and the launch uses it to start the kernel. `d`
-/// is the width of the tiles.
+/// device: the catalog uses them to choose a tiling, and the launch uses them to start the kernel.
+/// `d` is the width of the tiles.
 #pragma once
 
 #include "reference/tiling.h"

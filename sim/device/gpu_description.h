@@ -42,7 +42,7 @@ struct GpuDescription {
   Index max_threads_per_sm = 0;
   Index max_blocks_per_sm = 0;
   Index l2_bytes = 0;
-  /// Parts of L2, each connected to a share of the SMs: see L2Cache.
+  /// Partitions of L2, each connected to a share of the SMs: see L2Cache.
   int l2_partitions = 1;
   Index hbm_bytes = 0;    ///< of DRAM, whatever its type
   std::string dram_type;  ///< "HBM3e", "GDDR6X"; empty if the file does not say

@@ -10,7 +10,7 @@
 namespace attnscope::kernels {
 
 /// The smallest number of chunks, at least `wanted` and 1, such that each of `sms` SMs visits every
-/// chunk if it moves by `sms` chunks after each visit, cyclically.
+/// chunk if it advances by `sms` chunks after each visit, cyclically.
 Index shared_chunks(Index wanted, Index sms);
 
 /// The x at which a curve first reaches `fraction` of the way from `low` to `high`, interpolated
