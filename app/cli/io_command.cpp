@@ -73,7 +73,7 @@ std::vector<Footnote> footnotes(const IoQuestion& question, bool in_range) {
                  "2402.07443); its\nconstant is open; Proposition 3 excludes only o(N^2 d^2/M) for "
                  "all M in [d, N d] at once")},
       {sparse || forward ? "" : "That bound is stated for the forward pass alone"},
-      {in_range ? "" : "outside d <= M <= N d, where the theorems make no claim", "", "*"}};
+      {in_range ? "" : "outside d <= M <= N d; the theorems make no claim there", "", "*"}};
 }
 
 Table points_table(const IoQuestion& question, const std::vector<IoPoint>& points) {

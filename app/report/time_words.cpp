@@ -94,8 +94,9 @@ std::string time_bound_reason(const ComparisonLine& line, const SimulationReport
                               const GpuDescription& gpu, const RecordingRow& run) {
   const Measurement& measured = *run.measurement;
   std::string reason =
-      fmt::format("a lower bound, set by the {}: {:.3g} % of the recorded time",
-                  words_of(model.bound_by), 100.0 * *line.modelled / *line.recorded);
+      fmt::format("a lower bound, set by {}{}: {:.3g} % of the recorded time",
+                  model.bound_by == GpuUnit::dram ? "" : "the ", words_of(model.bound_by),
+                  100.0 * *line.modelled / *line.recorded);
   if (const Index blocks = thread_blocks_of_main_launch(model); blocks < gpu.sm_count) {
     reason += fmt::format("; only {} thread block{} for {} SMs", blocks, blocks == 1 ? "" : "s",
                           gpu.sm_count);
@@ -107,8 +108,8 @@ std::string time_bound_reason(const ComparisonLine& line, const SimulationReport
   if (read_bytes && written_bytes) {
     const double dram_s = (*read_bytes + *written_bytes) / gpu.dram_bytes_per_s;
     if (dram_s > 1.05 * *line.modelled) {
-      reason +=
-          fmt::format("; the bytes through {} alone take {}", dram_name(gpu), seconds_text(dram_s));
+      reason += fmt::format("; moving the bytes counted at {} takes at least {}", dram_name(gpu),
+                            seconds_text(dram_s));
     }
   }
   const double exp_s = static_cast<double>(model.exponentials) / gpu.exponentials_per_s();

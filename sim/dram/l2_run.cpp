@@ -13,7 +13,7 @@ namespace {
 constexpr double kMostPieces = 6e7;  ///< of all tensors: 6 GB
 
 /// The groups that are followed transfer this many times the capacity of L2, and fill every SM half
-/// as many times: by then, each group moves the same bytes as the previous one.
+/// as many times: by then, each group moves as many bytes as the previous one.
 constexpr double kFollowedRounds = 8;
 
 }  // namespace

@@ -61,7 +61,7 @@ draw::ChartPoint chart_point(IoAxis axis, const Curve& curve, const IoPoint& poi
       fmt::format("{}: {}\n{}{}\n{}, M = {} elements, tiles {} × {}, s = {:.4g}{}", curve.name,
                   draw::format_bytes(bytes), curve.kind, curve.note, tick_label(axis, x),
                   point.sram_elems, tiling.Br, tiling.Bc, point.density,
-                  point.in_range ? "" : "\noutside d ≤ M ≤ N d, where the theorems make no claim")};
+                  point.in_range ? "" : "\noutside d ≤ M ≤ N d; the theorems make no claim there")};
 }
 
 /// The leading term of the closed form: 3 or 5 matrices of N d elements for each column tile.
@@ -256,7 +256,7 @@ ShownChart theorem_chart(const TheoremKey& key, const TheoremPoints& points,
     }
   }
   if (std::ranges::none_of(points, &IoPoint::in_range)) {
-    shown.subtitle += "; outside d ≤ M ≤ N d the theorems make no claim";
+    shown.subtitle += "; the theorems make no claim outside d ≤ M ≤ N d";
   } else if (!std::ranges::all_of(points, &IoPoint::in_range)) {
     shown.subtitle += "; leading term: only d ≤ M ≤ N d";
   }

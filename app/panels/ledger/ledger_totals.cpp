@@ -23,7 +23,7 @@ constexpr const char* kTime = "time";
 constexpr const char* kAboutBound =
     "lower bound of the whole pass: launch by launch, the longest of the times that tensor cores, "
     "CUDA cores, special function units (exponentials) and DRAM need at the datasheet's peak "
-    "rates; the SMs tab gives each SM its share of these rates, so its bound is longer where SMs "
+    "rates; the SMs tab gives each SM its share of these rates, so its bound is higher where SMs "
     "stay idle";
 
 constexpr Total kTotals[] = {

@@ -358,11 +358,9 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* can
     return found;
   }
   if (!found.pair) {
-    return unavailable(
-        "no recorded trace of {} {}{}{}, and no prediction: {}", key.run->algorithm->name,
-        to_string(key.pass),
-        unreadable.empty() ? "; attnscope-cli trace --measured --save makes one on a GPU" : ": ",
-        unreadable, predicted.error().message);
+    return unavailable("no recorded trace of {} {}, and no prediction: {}{}{}",
+                       key.run->algorithm->name, to_string(key.pass), predicted.error().message,
+                       unreadable.empty() ? "" : "; a trace could not be read: ", unreadable);
   }
   found.why_none =
       fmt::format("No trace of {} {} was recorded.", key.run->algorithm->name, to_string(key.pass));

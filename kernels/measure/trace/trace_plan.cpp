@@ -75,7 +75,12 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const Progr
     if (pass.block_work == BlockWork::split_of_row_tile) plan.row_parts = split_kv_warps(chosen);
   }
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
-  if (plan.bytes() > kMaxTraceBytes || Tr > kMaxTiles || Tc > kMaxTiles) {
+  if (Tr > kMaxTiles || Tc > kMaxTiles) {
+    return invalid_field(ErrorCode::too_many, "seq_len",
+                         "a trace has at most {} row tiles and column tiles, not {} and {}",
+                         kMaxTiles, Tr, Tc);
+  }
+  if (plan.bytes() > kMaxTraceBytes) {
     return invalid_field(
         ErrorCode::too_many, "seq_len",
         "this trace would take {} MiB on the GPU; at most {} MiB are allowed: choose fewer "

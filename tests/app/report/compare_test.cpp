@@ -209,12 +209,12 @@ TEST_F(Compare, TimeNamesIdleSmsAndTheBytesThatDidGoThroughDram) {
   const Comparison comparison = compared(row);
   const ComparisonLine* line = comparison.find(Level::bound, "time");
   EXPECT_THAT(line->reason, HasSubstr("only 2 thread blocks for 132 SMs"));
-  EXPECT_THAT(line->reason, HasSubstr("bytes through HBM alone take 208"));
+  EXPECT_THAT(line->reason, HasSubstr("bytes counted at HBM takes at least 208"));
   GpuDescription graphics = gpu_;
   graphics.dram_type = "GDDR6";
   ComparisonLine elsewhere = *line;
   add_gap(elsewhere, comparison.model, graphics, row);
-  EXPECT_THAT(elsewhere.reason, HasSubstr("bytes through GDDR6 alone take 208"));
+  EXPECT_THAT(elsewhere.reason, HasSubstr("bytes counted at GDDR6 takes at least 208"));
   EXPECT_THAT(line->reason, HasSubstr("exponentials alone take"));
 }
 
