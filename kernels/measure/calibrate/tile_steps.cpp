@@ -130,6 +130,8 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
   // As fast as the default with Hopper's instructions, and faster for long sequences
   constexpr Tiling kLong{128, 176};
+  // The scenes are in fp16, with tiles small enough to be drawn
+  constexpr std::pair<Index, Tiling> kOfScenes[] = {{16, {16, 16}}, {64, {32, 32}}};
   constexpr Tiling kFurther[] = {{16, 16}, {32, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 128}};
   for (const std::string_view name : {"flash2", "flash1"}) {
     const KernelInfo& kernel = *find_kernel(name);
@@ -142,6 +144,9 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
           }
           if (const auto own = default_tiling(kernel, pass, problem, Carry::problem, target)) {
             list.add(kernel, pass, problem, *own, /*other=*/false);
+          }
+          for (const auto& [width, tiling] : kOfScenes) {
+            if (dtype == DType::fp16 && d == width) list.add(kernel, pass, problem, tiling);
           }
           if (dtype != DType::bf16 || (d != 64 && d != 128)) continue;
           for (const Tiling& tiling : kFurther) list.add(kernel, pass, problem, tiling);
