@@ -90,7 +90,8 @@ TEST_F(PredictedTime, RestsOnWhatItSays) {
   EXPECT_EQ(time_basis_text(unpredicted, load_gpu("t4").value()),
             "no prediction: the GPU is not calibrated");
 
-  const GpuDescription smaller = with_what_if(gpu_, {.l2_bytes = 1'000'000}, "given");
+  const GpuDescription smaller =
+      with_what_if(gpu_, {.l2_bytes = 1'000'000, .dram_rate = 0.25}, "given");
   const SimulationReport what_if = predicted_model(smaller);
   EXPECT_EQ(time_basis(what_if, smaller), TimeBasis::what_if);
   EXPECT_EQ(time_basis_text(what_if, smaller),
