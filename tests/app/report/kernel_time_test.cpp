@@ -43,9 +43,9 @@ TEST_F(KernelTime, RestsOnTheStepsOfTheKernelsTiles) {
       for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
         RunSpec spec = spec_of(algorithm);
         spec.pass = pass;
-        // At d = 64, no shipped calibration times the program with Hopper's instructions
+        // At d = 64, the H100's calibration does not time the program with Hopper's instructions
         if (pass == PassKind::backward && spec.algorithm == "flash2") spec.problem.d = 128;
-        // The H100's calibration does not time the forward pass with Hopper's instructions, either
+        // Nor does it time the forward pass with Hopper's instructions
         if (pass == PassKind::forward && spec.algorithm == "flash2" && gpu.name == "h100-sxm") {
           spec.switches["instructions"] = "mma";
           spec.set_tiling({128, 128});
