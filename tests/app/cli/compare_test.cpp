@@ -111,7 +111,7 @@ TEST_F(CompareCommand, OptionsOfTheScoreFunctionAndOfSequencesFilterRows) {
 
 TEST_F(CompareCommand, AnOptionThatChoosesRowsHasNoDefault) {
   const std::string help = run_cli("compare --help").out;
-  for (const char* line : {"--seq-len N                  queries of a head\n",
+  for (const char* line : {"--seq-len N                  queries per head\n",
                            "--pass PASS                  forward, backward or both\n"}) {
     EXPECT_THAT(help, HasSubstr(line));
   }

@@ -143,8 +143,8 @@ TEST(Glossary, FindsSymbolsWithSubscriptsAndNumbersOfColumns) {
 }
 
 TEST(Glossary, SaysMeaningShapeAndUnit) {
-  const Term term{"N", "queries of a head", "one number", "queries"};
-  EXPECT_EQ(explanation(term, "N"), "N: queries of a head\nshape: one number; unit: queries");
+  const Term term{"N", "queries per head", "one number", "queries"};
+  EXPECT_EQ(explanation(term, "N"), "N: queries per head\nshape: one number; unit: queries");
   EXPECT_EQ(explanation({"m", "row maximum", "Br", "none"}, "m_i"),
             "m_i: row maximum\nshape: Br; no unit");
   EXPECT_EQ(explanation({"warp", "32 threads", "", ""}, "warp"), "warp: 32 threads");
