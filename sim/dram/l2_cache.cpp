@@ -25,100 +25,172 @@ std::uint32_t spread(std::uint32_t piece) {
 
 }  // namespace
 
-L2Cache::L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_bytes)
-    : piece_bytes_(std::move(piece_bytes)) {
+L2Cache::L2Cache(std::span<const Index> cache_bytes, int partitions,
+                 std::span<const std::uint32_t> piece_bytes)
+    : partitions_(static_cast<std::size_t>(partitions)), traffic_(cache_bytes.size()) {
   ATTNSCOPE_CHECK(partitions == 1 || partitions == 2, ==, true);
-  const Index partition_bytes = bytes / partitions;
-  const Index largest = piece_bytes_.empty() ? 1 : std::ranges::max(piece_bytes_);
-  const Index sets = std::max<Index>(1, partition_bytes / (kL2Ways * largest));
-  set_bytes_ = partition_bytes / sets;
-  partitions_.resize(static_cast<std::size_t>(partitions));
-  std::vector<Node> nodes(piece_bytes_.size());
-  for (std::uint32_t piece = 0; piece < nodes.size(); ++piece) {
-    nodes[piece].set = spread(piece) % static_cast<std::uint32_t>(sets);
+  ATTNSCOPE_CHECK(cache_bytes.size(), <=, kMostSizes);
+  const Index largest = piece_bytes.empty() ? 1 : std::ranges::max(piece_bytes);
+  for (const Index bytes : cache_bytes) {
+    const Index partition_bytes = bytes / partitions;
+    const Index sets = std::max<Index>(1, partition_bytes / (kL2Ways * largest));
+    Cache& cache = caches_.emplace_back();
+    cache.number = caches_.size() - 1;
+    cache.set_bytes = partition_bytes / sets;
+    cache.sets = Remainder(static_cast<std::uint32_t>(sets));
+    for (std::size_t n = 0; n < partitions_; ++n) {
+      cache.partitions[n].resize(static_cast<std::size_t>(sets));
+    }
   }
-  for (Partition& partition : partitions_) {
-    partition.nodes = nodes;
-    partition.sets.resize(static_cast<std::size_t>(sets));
+  states_.reserve(piece_bytes.size());
+  std::size_t size = 0;
+  for (const std::uint32_t each : piece_bytes) {
+    if (sizes_.empty() || sizes_[size] != each) {
+      size = static_cast<std::size_t>(std::ranges::find(sizes_, each) - sizes_.begin());
+      if (size == sizes_.size()) sizes_.push_back(each);
+    }
+    states_.push_back(static_cast<PieceState>(size << kFirstSizeBit));
   }
+  static_assert(kMostPieceSizes << kFirstSizeBit <= std::size_t{1} + PieceState(~0U));
+  ATTNSCOPE_CHECK(sizes_.size(), <=, kMostPieceSizes);
 }
 
-L2Cache::Partition& L2Cache::home_of(std::uint32_t piece) {
+std::size_t L2Cache::home_of(std::uint32_t piece) const {
   const std::uint32_t fibonacci_hash = piece * 2654435769U;
-  return partitions_[partitions_.size() == 1 ? 0 : fibonacci_hash >> 31U];
+  return partitions_ == 1 ? 0 : fibonacci_hash >> 31U;
 }
 
 FoundIn L2Cache::read(int partition, std::uint32_t piece) {
-  Partition& own = partitions_[static_cast<std::size_t>(partition)];
-  if (use(own, piece)) return FoundIn::own_partition;
-  traffic_.missed += piece_bytes_[piece];
-  Partition& home = home_of(piece);
-  if (&home != &own && use(home, piece)) return FoundIn::other_partition;
-  traffic_.read += piece_bytes_[piece];
+  const std::uint32_t hash = spread(piece);
+  FoundIn first = FoundIn::own_partition;
+  for (Cache& cache : caches_) {
+    const FoundIn found = read(cache, static_cast<std::size_t>(partition), piece, hash);
+    if (cache.number == 0) first = found;
+  }
+  return first;
+}
+
+inline FoundIn L2Cache::read(Cache& cache, std::size_t own, std::uint32_t piece,
+                             std::uint32_t hash) {
+  const std::size_t set = cache.sets.of(hash);
+  if (use(cache, own, set, piece)) return FoundIn::own_partition;
+  Traffic& traffic = traffic_[cache.number];
+  traffic.missed += bytes_of(piece);
+  const std::size_t home = home_of(piece);
+  if (home != own && use(cache, home, set, piece)) return FoundIn::other_partition;
+  traffic.read += bytes_of(piece);
   return FoundIn::dram;
 }
 
 void L2Cache::write(std::uint32_t piece) {
-  Partition& home = home_of(piece);
-  use(home, piece);
-  home.nodes[piece].dirty = true;
-
-  // A copy would now be stale
-  for (Partition& partition : partitions_) {
-    if (&partition == &home || !partition.nodes[piece].held) continue;
-    unlink(partition, partition.sets[partition.nodes[piece].set], piece);
-  }
+  const std::uint32_t hash = spread(piece);
+  for (Cache& cache : caches_) write(cache, piece, hash);
 }
 
 FoundIn L2Cache::add(std::uint32_t piece) {
-  const bool was_held = home_of(piece).nodes[piece].held;
-  if (!was_held) {
-    traffic_.read += piece_bytes_[piece];
-    traffic_.missed += piece_bytes_[piece];
+  const std::uint32_t hash = spread(piece);
+  FoundIn first = FoundIn::own_partition;
+  for (Cache& cache : caches_) {
+    const FoundIn found = write(cache, piece, hash);
+    if (cache.number == 0) first = found;
+    if (found == FoundIn::own_partition) continue;
+    traffic_[cache.number].read += bytes_of(piece);
+    traffic_[cache.number].missed += bytes_of(piece);
   }
-  write(piece);
+  return first;
+}
+
+/// `dram` if the piece's home partition did not hold it.
+inline FoundIn L2Cache::write(Cache& cache, std::uint32_t piece, std::uint32_t hash) {
+  const std::size_t home = home_of(piece), set = cache.sets.of(hash);
+  const bool was_held = use(cache, home, set, piece);
+  set_bits(piece, dirty_bit(cache));
+  if (partitions_ > 1) drop_copy(cache, 1 - home, set, piece);  // it would now be stale
   return was_held ? FoundIn::own_partition : FoundIn::dram;
 }
 
-bool L2Cache::use(Partition& partition, std::uint32_t piece) {
-  Node& node = partition.nodes[piece];
-  Set& set = partition.sets[node.set];
-  if (set.newest == piece) return true;
-  const bool was_held = node.held;
-  const bool dirty = node.dirty;
-  if (was_held) {
-    unlink(partition, set, piece);
-  } else {
-    while (set.oldest != kNone && set.held_bytes + piece_bytes_[piece] > set_bytes_) {
-      drop_oldest(partition, set);
+/// Makes the piece the most recent one of its set; false if it was not held before.
+inline bool L2Cache::use(Cache& cache, std::size_t partition, std::size_t set,
+                         std::uint32_t piece) {
+  Set& used = cache.partitions[partition][set];
+  if (used.newest == piece) return true;
+  if ((states_[piece] & held_bit(cache, partition)) != 0) {
+    make_newest(used, piece);
+    return true;
+  }
+  insert(cache, partition, used, piece);
+  return false;
+}
+
+/// Moves the pieces that were used more recently back by one place.
+void L2Cache::make_newest(Set& set, std::uint32_t piece) {
+  set.newest = piece;
+  std::uint32_t* const ring = &rings_[set.ring * ring_places_];
+  const std::size_t mask = ring_places_ - 1;
+  std::uint32_t moved = piece;
+  for (std::uint32_t number = set.oldest + set.count - 1;; --number) {
+    std::swap(moved, ring[number & mask]);
+    if (moved == piece) return;
+  }
+}
+
+void L2Cache::insert(Cache& cache, std::size_t partition, Set& set, std::uint32_t piece) {
+  const Index bytes = bytes_of(piece);
+  while (set.count > 0 && set.held_bytes + bytes > cache.set_bytes) {
+    drop_oldest(cache, partition, set);
+  }
+  if (set.ring == kNone) {
+    set.ring = static_cast<std::uint32_t>(rings_.size() / ring_places_);
+    rings_.resize(rings_.size() + ring_places_);
+  }
+  if (set.count == ring_places_) widen_rings();
+  set.newest = place(set, set.oldest + set.count) = piece;
+  ++set.count;
+  set.held_bytes += bytes;
+  set_bits(piece, held_bit(cache, partition));
+}
+
+/// Without branches: whether a piece is at home and dirty is as hard to predict as a coin toss.
+inline void L2Cache::drop_oldest(Cache& cache, std::size_t partition, Set& set) {
+  const std::uint32_t piece = place(set, set.oldest);
+  ++set.oldest;
+  --set.count;
+  const unsigned dirty = home_of(piece) == partition ? dirty_bit(cache) : 0;
+  const Index bytes = bytes_of(piece);
+  set.held_bytes -= bytes;
+  traffic_[cache.number].written += (states_[piece] & dirty) != 0 ? bytes : 0;
+  clear_bits(piece, held_bit(cache, partition) | dirty);
+}
+
+/// Removes the piece from the partition, which is not its home.
+inline void L2Cache::drop_copy(Cache& cache, std::size_t partition, std::size_t set,
+                               std::uint32_t piece) {
+  if ((states_[piece] & held_bit(cache, partition)) == 0) return;
+  Set& used = cache.partitions[partition][set];
+  make_newest(used, piece);
+  --used.count;
+  used.newest = used.count > 0 ? place(used, used.oldest + used.count - 1) : kNone;
+  used.held_bytes -= bytes_of(piece);
+  clear_bits(piece, held_bit(cache, partition));
+}
+
+/// Doubles the places of every ring: a set holds many small pieces.
+void L2Cache::widen_rings() {
+  std::vector<std::uint32_t> wide(2 * rings_.size());
+  const std::size_t places = std::exchange(ring_places_, 2 * ring_places_);
+  for (Cache& cache : caches_) {
+    for (std::vector<Set>& sets : cache.partitions) {
+      for (Set& set : sets) {
+        if (set.ring == kNone) continue;
+        for (std::uint32_t n = 0; n < set.count; ++n) {
+          wide[set.ring * ring_places_ + n] =
+              rings_[set.ring * places + ((set.oldest + n) & (places - 1))];
+        }
+        set.oldest = 0;
+      }
     }
   }
-  link(partition, set, piece);
-  node.dirty = dirty;
-  return was_held;
-}
-
-void L2Cache::link(Partition& partition, Set& set, std::uint32_t piece) {
-  Node& node = partition.nodes[piece];
-  node.older = set.newest;
-  node.held = true;
-  (set.newest == kNone ? set.oldest : partition.nodes[set.newest].newer) = piece;
-  set.newest = piece;
-  set.held_bytes += piece_bytes_[piece];
-}
-
-void L2Cache::unlink(Partition& partition, Set& set, std::uint32_t piece) {
-  Node& node = partition.nodes[piece];
-  (node.newer == kNone ? set.newest : partition.nodes[node.newer].older) = node.older;
-  (node.older == kNone ? set.oldest : partition.nodes[node.older].newer) = node.newer;
-  node = {.set = node.set};
-  set.held_bytes -= piece_bytes_[piece];
-}
-
-void L2Cache::drop_oldest(Partition& partition, Set& set) {
-  const std::uint32_t piece = set.oldest;
-  if (partition.nodes[piece].dirty) traffic_.written += piece_bytes_[piece];
-  unlink(partition, set, piece);
+  rings_ = std::move(wide);
 }
 
 }  // namespace attnscope

@@ -7,7 +7,10 @@
 /// through its own partition, which keeps a copy: data that SMs of both halves read is held twice.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "reference/attention_problem.h"
@@ -31,9 +34,26 @@ struct L2Answer {
 /// set for the whole cache.
 inline constexpr Index kL2Ways = 16;
 
+/// The remainder of 32-bit numbers by a fixed divisor, without a division (Lemire, Kaser and Kurz,
+/// "Faster remainder by direct computation", 2019).
+class Remainder {
+ public:
+  explicit Remainder(std::uint32_t divisor = 1)
+      : divisor_(divisor), inverse_(~std::uint64_t{0} / divisor + 1) {}
+  std::uint32_t of(std::uint32_t number) const {
+    __extension__ using Product = unsigned __int128;
+    return static_cast<std::uint32_t>(static_cast<Product>(inverse_ * number) * divisor_ >> 64U);
+  }
+
+ private:
+  std::uint32_t divisor_;
+  std::uint64_t inverse_;
+};
+
 /// Where a piece was when an SM requested it.
 enum class FoundIn : std::uint8_t { own_partition, other_partition, dram };
 
+/// Caches of several sizes, through which the same transfers go.
 class L2Cache {
  public:
   /// Bytes read from and written to DRAM, and bytes that SMs did not find in their own partition
@@ -43,9 +63,14 @@ class L2Cache {
     Index written = 0;
     Index missed = 0;
   };
+  static constexpr std::size_t kMostSizes = 3;         ///< of caches
+  static constexpr std::size_t kMostPieceSizes = 128;  ///< different ones; a tensor has up to four
 
-  /// An empty cache of `bytes`, in one or two partitions, for pieces of these sizes.
-  L2Cache(Index bytes, int partitions, std::vector<std::uint32_t> piece_bytes);
+  /// Empty caches of up to kMostSizes sizes, in one or two partitions, for pieces of these sizes.
+  L2Cache(std::span<const Index> cache_bytes, int partitions,
+          std::span<const std::uint32_t> piece_bytes);
+
+  // Each transfer goes through the caches of all sizes; the returned answer is that of the first
 
   /// An SM that is connected to `partition` reads the piece.
   FoundIn read(int partition, std::uint32_t piece);
@@ -54,40 +79,68 @@ class L2Cache {
   /// Adds to the piece in its home partition, which first reads the piece from DRAM if necessary.
   FoundIn add(std::uint32_t piece);
 
-  const Traffic& traffic() const { return traffic_; }
+  /// By size of the cache.
+  const std::vector<Traffic>& traffic() const { return traffic_; }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  static constexpr std::size_t kMostPartitions = 2;
 
-  /// A piece's position in its set's order of use.
-  struct Node {
-    std::uint32_t newer = kNone;
-    std::uint32_t older = kNone;
-    std::uint32_t set = 0;
-    bool held = false;
-    bool dirty = false;  ///< differs from DRAM
-  };
+  /// The pieces that a set holds, in the order of their last use: a ring in `rings_`.
   struct Set {
     std::uint32_t newest = kNone;
-    std::uint32_t oldest = kNone;
+    std::uint32_t ring = kNone;  ///< none before the first piece
+    std::uint32_t oldest = 0;    ///< place of the oldest piece, modulo the places of a ring
+    std::uint32_t count = 0;
     Index held_bytes = 0;
   };
-  struct Partition {
-    std::vector<Node> nodes;  ///< by piece
-    std::vector<Set> sets;
+  /// The cache of one size.
+  struct Cache {
+    std::size_t number = 0;
+    Index set_bytes = 0;
+    Remainder sets;  ///< divides hashes by the number of sets
+    std::array<std::vector<Set>, kMostPartitions> partitions;  ///< their sets
   };
 
-  Partition& home_of(std::uint32_t piece);
-  /// Makes the piece the most recent one in its set; false if it was not in the cache.
-  bool use(Partition& partition, std::uint32_t piece);
-  void link(Partition& partition, Set& set, std::uint32_t piece);
-  void unlink(Partition& partition, Set& set, std::uint32_t piece);
-  void drop_oldest(Partition& partition, Set& set);
+  /// The state of a piece, in 16 bits, so that the CPU keeps those of many pieces in its own cache:
+  /// for each size of L2, which partitions hold it and whether it is dirty; then the number of the
+  /// piece's own size in `sizes_`.
+  using PieceState = std::uint16_t;
+  static constexpr unsigned kBitsOfCache = kMostPartitions + 1;
+  static constexpr unsigned kFirstSizeBit = kBitsOfCache * kMostSizes;
+  static unsigned held_bit(const Cache& cache, std::size_t partition) {
+    return 1U << (kBitsOfCache * cache.number + partition);
+  }
+  /// Whether the piece in its home partition differs from DRAM.
+  static unsigned dirty_bit(const Cache& cache) { return held_bit(cache, kMostPartitions); }
+  void set_bits(std::uint32_t piece, unsigned bits) {
+    states_[piece] = static_cast<PieceState>(states_[piece] | bits);
+  }
+  void clear_bits(std::uint32_t piece, unsigned bits) {
+    states_[piece] = static_cast<PieceState>(states_[piece] & ~bits);
+  }
 
-  std::vector<std::uint32_t> piece_bytes_;
-  Index set_bytes_ = 0;
-  std::vector<Partition> partitions_;
-  Traffic traffic_;
+  Index bytes_of(std::uint32_t piece) const { return sizes_[states_[piece] >> kFirstSizeBit]; }
+  std::size_t home_of(std::uint32_t piece) const;
+  std::uint32_t& place(const Set& set, std::uint32_t number) {
+    return rings_[set.ring * ring_places_ + (number & (ring_places_ - 1))];
+  }
+  FoundIn read(Cache& cache, std::size_t own, std::uint32_t piece, std::uint32_t hash);
+  FoundIn write(Cache& cache, std::uint32_t piece, std::uint32_t hash);
+  bool use(Cache& cache, std::size_t partition, std::size_t set, std::uint32_t piece);
+  void make_newest(Set& set, std::uint32_t piece);
+  void insert(Cache& cache, std::size_t partition, Set& set, std::uint32_t piece);
+  void drop_oldest(Cache& cache, std::size_t partition, Set& set);
+  void drop_copy(Cache& cache, std::size_t partition, std::size_t set, std::uint32_t piece);
+  void widen_rings();
+
+  std::size_t partitions_;
+  std::vector<PieceState> states_;  ///< by piece
+  std::vector<Index> sizes_;        ///< different sizes of pieces, in bytes
+  std::vector<Cache> caches_;
+  std::vector<Traffic> traffic_;
+  std::vector<std::uint32_t> rings_;       ///< pieces, one ring after another
+  std::size_t ring_places_ = 2 * kL2Ways;  ///< of one ring; a power of two
 };
 
 }  // namespace attnscope

@@ -78,9 +78,7 @@ void L2Run::initialise() {
     if (!moved_.touches(initial.tensor)) continue;
     const std::uint32_t first = first_piece(initial.tensor, 0, 0);
     const std::uint32_t past_last = first_piece(initial.tensor, followed_, 0);
-    for (L2Cache& l2 : caches_) {
-      for (std::uint32_t piece = first; piece < past_last; ++piece) l2.write(piece);
-    }
+    for (std::uint32_t piece = first; piece < past_last; ++piece) l2_->write(piece);
   }
 }
 
@@ -113,28 +111,27 @@ L2Answer answer_of(FoundIn found, Index bytes) {
 
 }  // namespace
 
-/// Performs the slot's next transfers.
-void L2Run::move(std::size_t slot) {
-  Slot& s = slots_[slot];
+int L2Run::partition_of(std::size_t slot) const {
   const Index sm = static_cast<Index>(slot) % gpu_.sm_count;
   // Irregular: otherwise, heads that start in turn would each stay on one partition's SMs
-  const int partition = std::popcount(static_cast<std::uint64_t>(sm)) % gpu_.l2_partitions;
-  const std::vector<TransferGroup>& groups = s.transfers->groups;
-  for (std::uint32_t t = groups[s.next].first; t < groups[s.next + 1].first; ++t) {
-    const Transfer& transfer = s.transfers->transfers[t];
+  return std::popcount(static_cast<std::uint64_t>(sm)) % gpu_.l2_partitions;
+}
+
+/// Performs the slot's next transfers.
+void L2Run::move(Slot& slot) {
+  const std::vector<TransferGroup>& groups = slot.transfers->groups;
+  for (std::uint32_t t = groups[slot.next].first; t < groups[slot.next + 1].first; ++t) {
+    const Transfer& transfer = slot.transfers->transfers[t];
     const std::uint32_t first =
-        s.first_pieces[static_cast<std::size_t>(transfer.tensor)] + transfer.first;
-    for (L2Cache& l2 : caches_) {
-      L2Answer* const noted =
-          s.answers != nullptr && &l2 == &caches_.front() ? &(*s.answers)[t] : nullptr;
-      for (std::uint32_t piece = first; piece < first + transfer.count; ++piece) {
-        const FoundIn found = answer(l2, transfer.kind, partition, piece);
-        if (noted != nullptr) *noted += answer_of(found, piece_bytes_[piece]);
-      }
+        first_piece(transfer.tensor, slot.group, slot.head) + transfer.first;
+    L2Answer* const noted = slot.answers != nullptr ? &(*slot.answers)[t] : nullptr;
+    for (std::uint32_t piece = first; piece < first + transfer.count; ++piece) {
+      const FoundIn found = answer(*l2_, transfer.kind, slot.partition, piece);
+      if (noted != nullptr) *noted += answer_of(found, piece_bytes_[piece]);
     }
   }
-  transferred_ += groups[s.next + 1].first - groups[s.next].first;
-  ++s.next;
+  transferred_ += groups[slot.next + 1].first - groups[slot.next].first;
+  ++slot.next;
 }
 
 /// Executes the next event: a slot performs its transfers, then ends or waits for the next ones.
@@ -146,8 +143,8 @@ void L2Run::step() {
   }
   const std::size_t slot = next_.slot();
   now_ = next_.tick();
-  move(slot);
-  const Slot& s = slots_[slot];
+  Slot& s = slots_[slot];
+  move(s);
   if (s.next < s.past_last) {
     next_.set(slot, s.begin + s.transfers->groups[s.next].begin);
   } else {
@@ -183,12 +180,9 @@ void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t
   free_slots_.pop_back();
   std::uint64_t begin = now_;
   if (now_ == 0) begin = delay_of_first(launch, slot, transfers->groups[past_last - 1].begin);
-  std::array<std::uint32_t, kTensorCount> first_pieces{};
-  for (const Tensor tensor : kTensors) {
-    first_pieces[static_cast<std::size_t>(tensor)] = first_piece(tensor, group, head);
-  }
-  slots_[slot] = {transfers, first,        past_last,
-                  begin,     first_pieces, answers_of(launch, group, head)};
+  slots_[slot] = {
+      transfers,         first, past_last, begin, group, head, answers_of(launch, group, head),
+      partition_of(slot)};
   next_.set(slot, begin + transfers->groups[first].begin);
 }
 
@@ -221,8 +215,8 @@ void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
 /// The bytes moved so far, by size of L2.
 std::vector<L2Moved> L2Run::traffic() const {
   std::vector<L2Moved> moved;
-  for (const L2Cache& l2 : caches_) {
-    moved.push_back({{l2.traffic().read, l2.traffic().written, 0}, l2.traffic().missed});
+  for (const auto& [read, written, missed] : l2_->traffic()) {
+    moved.push_back({{read, written, 0}, missed});
   }
   return moved;
 }
@@ -275,8 +269,7 @@ std::vector<std::vector<L2Moved>> L2Run::follow(std::span<const Index> l2_sizes,
                                                 WatchedHead* watched) {
   watched_ = watched;
   if (watched != nullptr) watched->answers.assign(pass_.launches.size(), {});
-  caches_.clear();
-  for (const Index bytes : l2_sizes) caches_.emplace_back(bytes, gpu_.l2_partitions, piece_bytes_);
+  l2_.emplace(l2_sizes, gpu_.l2_partitions, piece_bytes_);
   initialise();
   std::vector<std::vector<L2Moved>> by_size(l2_sizes.size());
   for (std::size_t launch = 0; launch < pass_.launches.size(); ++launch) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -61,10 +62,12 @@ class L2Run {
   /// A slot for a thread block on an SM.
   struct Slot {
     const LaunchTransfers* transfers = nullptr;
-    std::size_t next = 0, past_last = 0;                     ///< groups of its block's transfers
-    std::uint64_t begin = 0;                                 ///< when its block begins, in ticks
-    std::array<std::uint32_t, kTensorCount> first_pieces{};  ///< of its block's head
-    std::vector<L2Answer>* answers = nullptr;                ///< of a watched head's transfers
+    std::size_t next = 0, past_last = 0;       ///< groups of its block's transfers
+    std::uint64_t begin = 0;                   ///< when its block begins, in ticks
+    Group group = 0;                           ///< of its block's head
+    Index head = 0;                            ///< of the group
+    std::vector<L2Answer>* answers = nullptr;  ///< of a watched head's transfers
+    int partition = 0;                         ///< of L2, to which its SM is connected
   };
 
   /// The numbering of a tensor's pieces, one head after another.
@@ -85,7 +88,8 @@ class L2Run {
   std::vector<L2Answer>* answers_of(std::size_t launch, Group group, Index head) const;
   std::uint64_t delay_of_first(std::size_t launch, std::size_t slot, std::uint64_t ticks) const;
   void step();
-  void move(std::size_t slot);
+  int partition_of(std::size_t slot) const;
+  void move(Slot& slot);
   std::uint32_t first_piece(Tensor tensor, Group group, Index head) const {
     const PieceNumbers& numbers = numbers_[static_cast<std::size_t>(tensor)];
     const Index index = group * numbers.of_group + (numbers.of_group == 1 ? 0 : head);
@@ -104,7 +108,7 @@ class L2Run {
   Group followed_ = 0;  ///< number of followed groups
   std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
-  std::vector<L2Cache> caches_;  ///< all receive the same transfers
+  std::optional<L2Cache> l2_;  ///< of all sizes
 
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_slots_;

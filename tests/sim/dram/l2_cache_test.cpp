@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace attnscope {
 namespace {
 
@@ -12,7 +14,8 @@ constexpr Index kCacheBytes = Index{1024} * 1024;
 constexpr std::uint32_t kCachePieces = 1024;
 
 L2Cache cache_of(int partitions, std::uint32_t pieces) {
-  return {kCacheBytes, partitions, std::vector<std::uint32_t>(pieces, kPieceBytes)};
+  const std::vector<std::uint32_t> piece_bytes(pieces, kPieceBytes);
+  return {{{kCacheBytes}}, partitions, piece_bytes};
 }
 
 constexpr auto kBytes = [](std::uint32_t pieces) { return Index{pieces} * kPieceBytes; };
@@ -23,8 +26,8 @@ TEST(L2Cache, ReadsAPieceOnceWhileItIsHeld) {
   for (int round = 0; round < 3; ++round) {
     for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.read(0, piece);
   }
-  EXPECT_EQ(cache.traffic().read, kBytes(kPieces));
-  EXPECT_EQ(cache.traffic().written, 0);
+  EXPECT_EQ(cache.traffic().front().read, kBytes(kPieces));
+  EXPECT_EQ(cache.traffic().front().written, 0);
 }
 
 TEST(L2Cache, ReadsEverythingAgainWhenEachSetIsLessThanWhatPassesThroughIt) {
@@ -33,7 +36,7 @@ TEST(L2Cache, ReadsEverythingAgainWhenEachSetIsLessThanWhatPassesThroughIt) {
   for (int round = 0; round < 3; ++round) {
     for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.read(0, piece);
   }
-  EXPECT_EQ(cache.traffic().read, 3 * kBytes(kPieces));
+  EXPECT_EQ(cache.traffic().front().read, 3 * kBytes(kPieces));
 }
 
 TEST(L2Cache, LosesPiecesBeforeItIsFullBecauseSetsFillUnevenly) {
@@ -42,9 +45,48 @@ TEST(L2Cache, LosesPiecesBeforeItIsFullBecauseSetsFillUnevenly) {
   for (int round = 0; round < 2; ++round) {
     for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.read(0, piece);
   }
-  const Index again = cache.traffic().read - kBytes(kPieces);
+  const Index again = cache.traffic().front().read - kBytes(kPieces);
   EXPECT_GT(again, kBytes(kPieces) / 10);
   EXPECT_LT(again, kBytes(kPieces) / 2);
+}
+
+TEST(L2Cache, HoldsManySmallPiecesInOneSet) {
+  constexpr std::uint32_t kPieces = 10'000;
+  std::vector<std::uint32_t> piece_bytes(kPieces, 64);
+  piece_bytes.front() = 64 * 1024;  // 16 of these fill the cache, which is therefore one set
+  L2Cache cache({{kCacheBytes}}, 1, piece_bytes);
+  for (int round = 0; round < 2; ++round) {
+    for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.read(0, piece);
+  }
+  EXPECT_EQ(cache.traffic().front().read, 64 * 1024 + 64 * Index{kPieces - 1});
+}
+
+TEST(L2Cache, FollowsEachSizeLikeACacheOfItsOwn) {
+  constexpr std::uint32_t kPieces = kCachePieces;
+  const std::vector<std::uint32_t> piece_bytes(kPieces, kPieceBytes);
+  const std::array<Index, 3> sizes = {kCacheBytes, kCacheBytes / 2, 2 * kCacheBytes};
+  const auto transfer = [](L2Cache& cache) {
+    for (std::uint32_t n = 0; n < 20 * kPieces; ++n) {
+      const std::uint32_t piece = (n * n + n / 3) % kPieces;
+      if (n % 5 == 0) {
+        cache.write(piece);
+      } else if (n % 7 == 0) {
+        cache.add(piece);
+      } else {
+        cache.read(static_cast<int>(n / 2 % 2), piece);
+      }
+    }
+  };
+  L2Cache all(sizes, 2, piece_bytes);
+  transfer(all);
+  for (std::size_t n = 0; n < sizes.size(); ++n) {
+    L2Cache one({{sizes[n]}}, 2, piece_bytes);
+    transfer(one);
+    EXPECT_EQ(all.traffic()[n].read, one.traffic().front().read) << n;
+    EXPECT_EQ(all.traffic()[n].written, one.traffic().front().written) << n;
+    EXPECT_EQ(all.traffic()[n].missed, one.traffic().front().missed) << n;
+    EXPECT_GT(all.traffic()[n].written, 0) << n;
+  }
 }
 
 TEST(L2Cache, HoldsTwiceWhatBothHalvesOfTheGpuRead) {
@@ -58,7 +100,7 @@ TEST(L2Cache, HoldsTwiceWhatBothHalvesOfTheGpuRead) {
         if (by_both) cache.read(static_cast<int>((piece + 1) % 2), piece);
       }
     }
-    return cache.traffic().read - kBytes(pieces);
+    return cache.traffic().front().read - kBytes(pieces);
   };
   EXPECT_LT(read_again(false), kBytes(kPieces) / 50);
   EXPECT_GT(read_again(true), kBytes(kPieces));
@@ -68,17 +110,17 @@ TEST(L2Cache, AnSmFindsWhatOneOfTheOtherHalfRead) {
   L2Cache cache = cache_of(2, 64);
   for (std::uint32_t piece = 0; piece < 64; ++piece) cache.read(0, piece);
   for (std::uint32_t piece = 0; piece < 64; ++piece) cache.read(1, piece);
-  EXPECT_EQ(cache.traffic().read, kBytes(64));
+  EXPECT_EQ(cache.traffic().front().read, kBytes(64));
 }
 
 TEST(L2Cache, WritesAPieceWhenItLeavesAndNotBefore) {
   constexpr std::uint32_t kPieces = 8 * kCachePieces;
   L2Cache cache = cache_of(2, kPieces);
   for (int again = 0; again < 3; ++again) cache.write(0);
-  EXPECT_EQ(cache.traffic().written, 0);
+  EXPECT_EQ(cache.traffic().front().written, 0);
   for (std::uint32_t piece = 1; piece < kPieces; ++piece) cache.read(0, piece);
-  EXPECT_EQ(cache.traffic().written, kBytes(1));
-  EXPECT_EQ(cache.traffic().read, kBytes(kPieces - 1));
+  EXPECT_EQ(cache.traffic().front().written, kBytes(1));
+  EXPECT_EQ(cache.traffic().front().read, kBytes(kPieces - 1));
 }
 
 TEST(L2Cache, ACopyIsOutOfDateAfterAWriteAndIsReadFromTheOtherHalf) {
@@ -90,18 +132,18 @@ TEST(L2Cache, ACopyIsOutOfDateAfterAWriteAndIsReadFromTheOtherHalf) {
       cache.write(piece);
     }
   }
-  EXPECT_EQ(cache.traffic().read, kBytes(64));
-  EXPECT_EQ(cache.traffic().written, 0);
+  EXPECT_EQ(cache.traffic().front().read, kBytes(64));
+  EXPECT_EQ(cache.traffic().front().written, 0);
 }
 
 TEST(L2Cache, AddsNeedThePieceAndStoresDoNot) {
   L2Cache cache = cache_of(2, 2);
   cache.write(0);
   cache.add(0);
-  EXPECT_EQ(cache.traffic().read, 0);
+  EXPECT_EQ(cache.traffic().front().read, 0);
   cache.add(1);
   cache.add(1);
-  EXPECT_EQ(cache.traffic().read, kBytes(1));
+  EXPECT_EQ(cache.traffic().front().read, kBytes(1));
 }
 
 }  // namespace
