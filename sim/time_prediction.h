@@ -37,6 +37,8 @@ struct LaunchTime {
   std::string name;
   double seconds = 0;
   PartSeconds parts{};  ///< they add up to `seconds`
+
+  bool operator==(const LaunchTime&) const = default;
 };
 
 struct TimePrediction {
@@ -65,6 +67,8 @@ struct TimePrediction {
     const double of_sms_s = of(sums, TimePart::steps) + of(sums, TimePart::idle);
     return seconds + of_sms_s * (clock_hz / sm_clock_hz - 1);
   }
+
+  bool operator==(const TimePrediction&) const = default;
 };
 
 }  // namespace attnscope

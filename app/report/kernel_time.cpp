@@ -7,6 +7,7 @@
 
 #include "app/report/kernel_dram.h"
 #include "app/report/residency.h"
+#include "app/report/time_cache.h"
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
@@ -276,8 +277,14 @@ void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
   report.time.reset();
   const auto kernel = calibrated_kernel(report, gpu, launches);
   if (!kernel) return;
+  const TimeCache cache;
+  const std::string key = time_key(report, gpu, kernel->rates, kernel->costs);
+  report.time = cache.find(key);
+  if (report.time) return;
   auto prediction = predict_time(report, gpu, kernel->rates, kernel->costs, cancel);
-  if (prediction) report.time = std::move(prediction).value();
+  if (!prediction) return;
+  cache.keep(key, prediction.value());
+  report.time = std::move(prediction).value();
 }
 
 Result<PredictedSchedule> predict_kernel_schedule(const SimulationReport& report,

@@ -1,0 +1,69 @@
+#include "app/report/time_cache.h"
+
+#include <string_view>
+#include <utility>
+
+#include "app/report/prediction_packer.h"
+
+namespace attnscope {
+
+namespace {
+
+constexpr DiskCache::Kind kTimes = {.format = "attnscope time prediction 1\n", .suffix = ".time"};
+
+/// The text that append_block() wrote.
+bool take_text(std::string_view& bytes, std::string& text) {
+  const auto block = take_block(bytes);
+  if (block) text = *block;
+  return block.has_value();
+}
+
+bool take_number(std::string_view& bytes, double& number) {
+  const auto taken = take<double>(bytes);
+  if (taken) number = *taken;
+  return taken.has_value();
+}
+
+/// The prediction that PredictionPacker's bytes hold; nothing if they are damaged.
+std::optional<TimePrediction> time_in(std::string_view bytes) {
+  TimePrediction time;
+  if (!take_number(bytes, time.seconds) || !take_number(bytes, time.clock_hz) ||
+      !take_number(bytes, time.primitives_s) || !take_text(bytes, time.uncalibrated)) {
+    return std::nullopt;
+  }
+  const auto launches = take<std::uint64_t>(bytes);
+  for (std::uint64_t n = 0; launches && n < *launches; ++n) {
+    LaunchTime& launch = time.launches.emplace_back();
+    bool is_whole = take_text(bytes, launch.name) && take_number(bytes, launch.seconds);
+    for (double& part : launch.parts) is_whole = is_whole && take_number(bytes, part);
+    if (!is_whole) return std::nullopt;
+  }
+  return launches && bytes.empty() ? std::optional(std::move(time)) : std::nullopt;
+}
+
+}  // namespace
+
+std::string time_key(const SimulationReport& report, const GpuDescription& gpu,
+                     const MachineRates& rates, const KernelCosts& costs) {
+  PredictionPacker key;
+  key.add_all(kTimeModelVersion, kDramModelVersion);
+  key.add_all(report.run, report.run.asked.warp_partition, report.launches, report.dram);
+  key.add_all(gpu.sm_count, gpu.l2_bytes, gpu.register_bytes_per_sm, rates, costs);
+  return key.bytes();
+}
+
+TimeCache::TimeCache(std::filesystem::path folder) : disk_(std::move(folder), kTimes, kMostBytes) {}
+
+std::optional<TimePrediction> TimeCache::find(const std::string& key) const {
+  const auto bytes = disk_.find(key);
+  return bytes ? time_in(*bytes) : std::nullopt;
+}
+
+void TimeCache::keep(const std::string& key, const TimePrediction& prediction) const {
+  PredictionPacker value;
+  value.add_all(prediction.seconds, prediction.clock_hz, prediction.primitives_s,
+                prediction.uncalibrated, prediction.launches);
+  disk_.keep(key, value.bytes());
+}
+
+}  // namespace attnscope
