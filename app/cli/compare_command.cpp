@@ -32,8 +32,8 @@ bool matches(const GivenOptions& given, const RunSpec& asked, const RecordingRow
   });
 }
 
-Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
-                          const std::vector<Comparison>& comparisons) {
+Answer comparisons_answer(const GivenOptions& given, const Recording& recording,
+                          const GpuDescription& gpu, const std::vector<Comparison>& comparisons) {
   const ordered_json recorded = {{"device", recording.device.name},
                                  {"driver", recording.device.driver},
                                  {"date", recording.date},
@@ -47,7 +47,7 @@ Answer comparisons_answer(const Recording& recording, const GpuDescription& gpu,
                         {"errors", errors}},
               .tables = {compared_runs(comparisons)}};
   if (!errors.rows.empty()) study.tables.push_back(errors);
-  return answer_of(study);
+  return answer_of(study, given);
 }
 
 /// Every row that the options select, modelled and compared.
@@ -89,7 +89,7 @@ Result<Answer> answer_compare(const GivenOptions& given) {
                            recording.value().rows.size(), printable(*file));
   }
 
-  Answer answer = comparisons_answer(recording.value(), gpu, comparisons);
+  Answer answer = comparisons_answer(given, recording.value(), gpu, comparisons);
   if (!report_file.empty()) {
     answer.others = {
         text_document(report_file, comparison_report(recording.value(), gpu, comparisons))};

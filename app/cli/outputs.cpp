@@ -154,8 +154,9 @@ std::string json_text(const ordered_json& document) {
   return document.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 
-Answer answer_of(const Study& study) {
-  return {json_text(study_json(study)), csv_text(csv_rows(study)), to_text(study), std::nullopt};
+Answer answer_of(const Study& study, const GivenOptions& given) {
+  return {given.has("json") ? json_text(study_json(study)) : "",
+          given.has("csv") ? csv_text(csv_rows(study)) : "", to_text(study), std::nullopt};
 }
 
 std::optional<Error> write_outputs(const OutputFiles& files, const Answer& answer) {
@@ -207,7 +208,7 @@ CommandSpec answering(CommandSpec command, Result<Study> (*study)(const GivenOpt
         // Report an unwritable file before the work starts
         ATTNSCOPE_TRY(const auto path, parse_output(given, "markdown"));
         ATTNSCOPE_TRY(const auto result, study(given));
-        Answer answer = answer_of(result);
+        Answer answer = answer_of(result, given);
         if (!path.empty()) answer.others = {text_document(path, to_markdown(result))};
         return answer;
       });

@@ -79,8 +79,8 @@ struct Answer {
   std::vector<Document> others = {};  ///< documents other than JSON and CSV
 };
 
-/// The study as JSON, CSV and text.
-Answer answer_of(const Study& study);
+/// The study as text, and as JSON and CSV if these are to be written.
+Answer answer_of(const Study& study, const GivenOptions& given);
 
 /// The option --markdown, which writes a study.
 OptionSpec markdown_option();
