@@ -167,7 +167,7 @@ void ImGuiSession::render(int width, int height, std::span<const Surface> surfac
     clear_to(surface.color);
   }
   glDisable(GL_SCISSOR_TEST);
-  ImGui_ImplOpenGL3_RenderDrawData(ImGui::GetDrawData());
+  opaque_fills_.render(*ImGui::GetDrawData());
 }
 
 }  // namespace attnscope::app

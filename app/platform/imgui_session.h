@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "app/platform/opaque_fills.h"
 #include "app/ui/named_rects.h"
 #include "app/ui/theme.h"
 
@@ -63,6 +64,7 @@ class ImGuiSession {
   const Fonts* fonts_ = nullptr;  ///< one of loaded_
   ThemeName theme_ = ThemeName::dark;
   float layout_scale_ = 0.0f;
+  OpaqueFills opaque_fills_;
 };
 
 }  // namespace attnscope::app
