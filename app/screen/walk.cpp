@@ -189,6 +189,59 @@ void WalkCard::play(const Frame& frame) {
   frame.app.walk_plays.reset();  // from now on the race is played like any other
 }
 
+namespace {
+
+bool overlap(const Rect& a, const Rect& b) {
+  return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
+}
+
+}  // namespace
+
+/// The upper left corner of a card of this size. Its buttons stay where they are while the card
+/// does not cover the stop's place; otherwise they move to where they can stay for the most stops.
+ImVec2 WalkCard::place_card(const Frame& frame, const Rect& place, ImVec2 size) {
+  const ImVec2 display = ImGui::GetIO().DisplaySize;
+  const float margin = frame.px(10.0f);
+  // Room for the text of any stop, which grows upwards
+  const ImVec2 room{std::max(size.x, frame.text_px(410.0f)),
+                    std::max(size.y, frame.text_px(220.0f))};
+  const auto card_at = [&](ImVec2 corner) {
+    return Rect{{corner.x, corner.y - room.y}, {corner.x + room.x, corner.y}};
+  };
+  const auto is_free = [&](ImVec2 corner, const Rect& taken) {
+    const Rect card = card_at(corner);
+    const bool is_inside = card.min.x >= 0.0f && card.min.y >= 0.0f && card.max.x <= display.x &&
+                           card.max.y <= display.y;
+    return is_inside && !overlap(card, taken);
+  };
+  const auto stops = stops_of(*walk_);
+  const auto free_for = [&](ImVec2 corner) {
+    std::size_t next = stop_ + 1;
+    while (next < stops.size() && stops[next].over.empty() &&
+           is_free(corner, frame.rects.find(stops[next].place).value_or(Rect{}))) {
+      ++next;
+    }
+    return next - stop_;
+  };
+  const auto corner_beside = [&](const Rect& about) {
+    const ImVec2 at =
+        draw::place_beside(about, room, about.center(), {display.x - margin, display.y - margin});
+    return ImVec2{at.x, at.y + room.y};
+  };
+  if (!corner_ || !is_free(*corner_, place)) {
+    corner_ = corner_beside(place);
+    std::size_t longest = is_free(*corner_, place) ? free_for(*corner_) : 0;
+    for (std::size_t k = stop_ + 1; k < stops.size(); ++k) {
+      const std::optional<Rect> about = frame.rects.find(stops[k].place);
+      const ImVec2 corner = corner_beside(about.value_or(place));
+      if (!is_free(corner, place) || free_for(corner) <= longest) continue;
+      corner_ = corner;
+      longest = free_for(corner);
+    }
+  }
+  return {corner_->x, corner_->y - size.y};
+}
+
 void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place) {
   const auto stops = stops_of(*walk_);
   const auto button = [&](std::string_view name, const std::string& label) {
@@ -206,25 +259,30 @@ void WalkCard::draw_card(const Frame& frame, const Stop& stop, const Rect& place
   ImGui::TextUnformatted(stop.text.data(), stop.text.data() + stop.text.size());
   ImGui::PopTextWrapPos();
   ImGui::Spacing();
+  // Back, Next and Leave keep their places, so that the button under the mouse stays the same
   const bool is_last = stop_ + 1 == stops.size();
-  if (*walk_ == Walk::watch && !is_last) {
+  const auto leave_room = [](const char* label) {
+    const float padding = ImGui::GetStyle().FramePadding.x;
+    ImGui::Dummy({ImGui::CalcTextSize(label).x + 2.0f * padding, ImGui::GetFrameHeight()});
+  };
+  const std::size_t shown = stop_;
+  if (shown == 0) leave_room("Back");
+  if (shown > 0 && button("walk.back", "Back")) go_to(frame, shown - 1);
+  ImGui::SameLine();
+  if (is_last) leave_room("Next");
+  if (!is_last && button("walk.next", "Next")) go_to(frame, shown + 1);
+  ImGui::SameLine();
+  const bool leaves = button("walk.leave", is_last ? "Done" : "Leave");
+  if (*walk_ == Walk::watch) {
+    ImGui::SameLine();
     const bool plays = frame.app.walk_plays.value_or(false);
-    if (button("walk.pause", plays ? "Pause" : "Continue")) frame.app.commands.push(TogglePlay{});
-    ImGui::SameLine();
+    if (is_last) {
+      if (button("walk.tour", "Tour of the panels")) frame.app.view.start_walk = Walk::panels;
+    } else if (button("walk.pause", plays ? "Pause" : "Continue")) {
+      frame.app.commands.push(TogglePlay{});
+    }
   }
-  if (stop_ > 0) {
-    if (button("walk.back", "Back")) go_to(frame, stop_ - 1);
-    ImGui::SameLine();
-  }
-  if (!is_last) {
-    if (button("walk.next", "Next")) go_to(frame, stop_ + 1);
-    ImGui::SameLine();
-  }
-  if (is_last && *walk_ == Walk::watch) {
-    if (button("walk.tour", "Tour of the panels")) frame.app.view.start_walk = Walk::panels;
-    ImGui::SameLine();
-  }
-  if (button("walk.leave", is_last ? "Done" : "Leave")) leave(frame);
+  if (leaves) leave(frame);
   const ImVec2 at = ImGui::GetWindowPos();
   const ImVec2 size = ImGui::GetWindowSize();
   frame.rects.add("walk", {at, {at.x + size.x, at.y + size.y}});
@@ -243,7 +301,6 @@ void WalkCard::draw(const Frame& frame) {
   if (*walk_ == Walk::watch) play(frame);
 
   const Stop& stop = stops_of(*walk_)[stop_];
-  const ImVec2 display = ImGui::GetIO().DisplaySize;
   const std::optional<Rect> named = frame.rects.find(stop.place);
   const float margin = frame.px(named && !stop.over.empty() ? 5.0f : 0.0f);
   const Rect place =
@@ -251,7 +308,7 @@ void WalkCard::draw(const Frame& frame) {
   ImGui::GetForegroundDrawList()->AddRect(place.min, place.max, frame.theme.highlight,
                                           frame.px(5.0f), 0, frame.px(2.0f));
 
-  // The card is beside its place, near the middle of that, or over a panel that it does not explain
+  // The card is beside its place, or over a panel that it does not explain
   constexpr const char* kWindow = "walk";
   const ImGuiWindow* window = ImGui::FindWindowByName(kWindow);
   const bool was_there = window != nullptr && window->WasActive;
@@ -259,9 +316,7 @@ void WalkCard::draw(const Frame& frame) {
       was_there ? window->Size : ImVec2{frame.text_px(410.0f), frame.text_px(190.0f)};
   const std::optional<Rect> covered = frame.rects.find(stop.over);
   const ImVec2 at =
-      covered ? ImVec2{covered->min.x, covered->max.y - size.y}
-              : draw::place_beside(place, size, place.center(),
-                                   {display.x - frame.px(10.0f), display.y - frame.px(10.0f)});
+      covered ? ImVec2{covered->min.x, covered->max.y - size.y} : place_card(frame, place, size);
   ImGui::SetNextWindowPos(at);
   draw::keep_clear({at, {at.x + size.x, at.y + size.y}});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});

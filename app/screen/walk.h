@@ -42,12 +42,15 @@ class WalkCard {
   void play(const Frame& frame);
   void play_run(const Frame& frame, double share) const;
   void play_race(const Frame& frame, double share) const;
+  ImVec2 place_card(const Frame& frame, const Rect& place, ImVec2 size);
   void draw_card(const Frame& frame, const Stop& stop, const Rect& place);
 
   std::optional<Walk> walk_;
   std::size_t stop_ = 0;
   double played_s_ = 0.0;  ///< seconds played at this stop
   double last_s_ = 0.0;    ///< time of the last frame
+  /// The lower left corner of the card, near its buttons.
+  std::optional<ImVec2> corner_;
 };
 
 /// The last step of the part of the run that is played at a stop; the end of the run if it lacks

@@ -73,6 +73,23 @@ TEST(Tour, PointsAtEveryPanelAndNeverCoversItsMiddle) {
   EXPECT_FALSE(session.rects().find("walk"));
 }
 
+TEST(Tour, KeepsNextInPlaceForMostStops) {
+  ScreenSession session;
+  session.app().view.start_walk = Walk::panels;
+  session.settle();
+  int moves = 0;
+  auto before = session.rects().find("walk.next");
+  ASSERT_TRUE(before);
+  for (std::size_t k = 0; k + 2 < stops_of(Walk::panels).size(); ++k) {
+    session.click("walk.next");
+    const auto next = session.rects().find("walk.next");
+    ASSERT_TRUE(next);
+    if (!next->contains(before->center())) ++moves;
+    before = next;
+  }
+  EXPECT_LE(moves, 2);
+}
+
 TEST(Tour, ShowsNumbersOfTheFollowedRow) {
   ScreenSession session;
   session.app().commands.push(SeekTo{-1});
