@@ -9,6 +9,7 @@
 #include "reference/check.h"
 #include "reference/message_text.h"
 #include "reference/npy.h"
+#include "reference/reader_text.h"
 
 namespace attnscope {
 
@@ -281,6 +282,16 @@ std::string field_name(std::string_view key) {
 
 namespace {
 
+constexpr char kOnScreen = '\x1e';  // between the wordings of worded()
+
+}  // namespace
+
+std::string worded(std::string_view elsewhere, std::string_view on_screen) {
+  return fmt::format("\x1f{}{}{}\x1f", elsewhere, kOnScreen, on_screen);
+}
+
+namespace {
+
 std::string with_names_for(std::string_view text, Reader reader) {
   std::string result;
   while (true) {
@@ -289,8 +300,11 @@ std::string with_names_for(std::string_view text, Reader reader) {
     result += text.substr(0, begin);
     if (end == text.npos) return result;
     const std::string_view key = text.substr(begin + 1, end - begin - 1);
+    const std::size_t wordings = key.find(kOnScreen);
     const RunField* field = find_field(key);
-    if (field == nullptr || reader == Reader::file) {
+    if (wordings != key.npos) {
+      result += reader == Reader::screen ? key.substr(wordings + 1) : key.substr(0, wordings);
+    } else if (field == nullptr || reader == Reader::file) {
       result += key;
     } else if (reader == Reader::screen) {
       result += field->label;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "reference/message_text.h"
+#include "reference/reader_text.h"
 
 namespace attnscope {
 
@@ -51,6 +52,11 @@ bool leaves_on_chip(const PassOperation& operation) {
   return operation.kind != OpKind::store && operation.kind != OpKind::atomic_add;
 }
 
+/// The name of the break in a message: on the screen, as its list shows it.
+std::string name_for_reader(const RunBreak& broken) {
+  return worded(to_string(broken), break_words(broken));
+}
+
 std::optional<Error> check_replaced(const RunBreak& broken,
                                     std::span<const PassOperation> operations) {
   std::vector<std::string> names;
@@ -67,7 +73,7 @@ std::optional<Error> check_replaced(const RunBreak& broken,
   if (std::ranges::find(names, tensor) != names.end()) return std::nullopt;
   return unknown(broken,
                  fmt::format("{} is '{}': this pass has no row statistic {} on chip{}",
-                             field_name("break"), to_string(broken), tensor,
+                             field_name("break"), name_for_reader(broken), tensor,
                              names.empty() ? ", nor any other"
                                            : fmt::format("; it has {}", fmt::join(names, ", "))));
 }
@@ -141,20 +147,28 @@ std::optional<Error> check_break(const RunBreak& broken, const Pass& pass, const
   std::vector<std::string> launches;
   for (const Launch& launch : pass.launches) launches.emplace_back(launch.name);
   if (std::ranges::find(launches, dropped.launch) == launches.end()) {
-    return unknown(broken, fmt::format("{} is '{}': {}", field_name("break"), to_string(broken),
-                                       unknown_name_message("launch", dropped.launch, launches)));
+    return unknown(broken,
+                   fmt::format("{} is '{}': {}", field_name("break"), name_for_reader(broken),
+                               unknown_name_message("launch", dropped.launch, launches)));
   }
   std::vector<std::string> names;
+  std::vector<std::string> names_on_screen;
   for (const PassOperation& each : operations) {
     if (pass.launches[each.launch].name != dropped.launch) continue;
     if (has_names(dropped) && matches(dropped_ops(dropped), each)) return std::nullopt;
     const std::string name = fmt::format("{}:{}", each.line + 1, operation_name(each));
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    if (std::ranges::find(names, name) != names.end()) continue;
+    names.push_back(name);
+    const std::string on_screen =
+        fmt::format("{} {}", to_string(each.kind), to_string(each.tensor));
+    const bool is_new = std::ranges::find(names_on_screen, on_screen) == names_on_screen.end();
+    if (is_new) names_on_screen.push_back(on_screen);
   }
-  return unknown(
-      broken,
-      fmt::format("{} is '{}': launch {} has no such operation in this run; it has {}",
-                  field_name("break"), to_string(broken), dropped.launch, fmt::join(names, ", ")));
+  return unknown(broken,
+                 fmt::format("{} is '{}': launch {} has no such operation in this run; it has {}",
+                             field_name("break"), name_for_reader(broken), dropped.launch,
+                             worded(fmt::format("{}", fmt::join(names, ", ")),
+                                    fmt::format("{}", fmt::join(names_on_screen, ", ")))));
 }
 
 std::string operation_name(const PassOperation& operation) {

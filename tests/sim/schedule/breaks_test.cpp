@@ -69,6 +69,20 @@ TEST(RunBreak, NamesMustBeThoseOfThePass) {
   EXPECT_NE(error_of(small_run("drop:forward:4")), "") << "a loop has no operation";
 }
 
+TEST(RunBreak, IsNamedOnTheScreenAsItsListShowsIt) {
+  const auto on_screen = [](const RunSpec& spec) {
+    return words(resolve(spec, gpu_of(spec).value()).error(), Reader::screen);
+  };
+  EXPECT_EQ(on_screen(small_run("drop:forward:rescale:Q")),
+            "break is 'rescale Q dropped': launch forward has no such operation in this run; it "
+            "has load Q, fill_zero O, fill_zero l, fill_minus_inf m, load K, load V, scores S, "
+            "running_max m, exp P, rescale l, add_row_sum l, rescale O, accumulate O, normalize O, "
+            "log_sum_exp LSE, store O, store LSE");
+  EXPECT_EQ(on_screen(small_run("D=0")),
+            "break is 'D is always 0': this pass has no row statistic D on chip; it has l, m, "
+            "alpha, LSE");
+}
+
 TEST(RunBreak, AnotherAlgorithmOrPassIsNotBroken) {
   const RunSpec before = small_run("drop:forward:rescale:O");
   RunSpec after = before;
