@@ -258,8 +258,12 @@ void LessonCard::draw_outcome(const Frame& frame, float width) {
                        "Your answer: " + lessons::answer_text(question, *player.given()));
     }
     if (outcome->truth) {
-      draw_lesson_text(frame, fonts.ui_bold, theme.text, width,
-                       "Answer: " + revealed_text(question, *outcome, share_), "lesson.truth");
+      // A number on its way to the answer must not be taken for it
+      const bool counts = share_ < 1.0f && std::holds_alternative<double>(*outcome->truth);
+      draw_lesson_text(
+          frame, fonts.ui_bold, counts ? theme.text_faint : theme.text, width,
+          (counts ? "counting: " : "Answer: ") + revealed_text(question, *outcome, share_),
+          "lesson.truth");
     }
   }
   draw_lesson_text(frame, fonts.ui, theme.warning, width, outcome->unavailable,

@@ -105,17 +105,17 @@ TEST(LessonReveal, TheNumberCountsUp) {
   reveal(session, Action::show_me);
   const lessons::Question& question = *player.current().ask;
   const double truth = std::get<double>(*player.outcome()->truth);
-  const auto answer = [&](double number) {
-    return "Answer: " + lessons::answer_text(question, lessons::Answer(number)) + " (modelled)";
+  const auto text = [&](const std::string& label, double number) {
+    return label + lessons::answer_text(question, lessons::Answer(number)) + " (modelled)";
   };
   ASSERT_GT(truth, 100.0);
-  EXPECT_EQ(words_of(session, "lesson.truth"), answer(0.0));
+  EXPECT_EQ(words_of(session, "lesson.truth"), text("counting: ", 0.0));
   EXPECT_TRUE(session.busy());
   session.run(kReveal_s * 0.5);
-  EXPECT_EQ(words_of(session, "lesson.truth"), answer(std::round(truth * 0.5)));
+  EXPECT_EQ(words_of(session, "lesson.truth"), text("counting: ", std::round(truth * 0.5)));
   EXPECT_TRUE(session.busy());
   session.run(kReveal_s * 0.5 + 0.01);
-  EXPECT_EQ(words_of(session, "lesson.truth"), answer(truth));
+  EXPECT_EQ(words_of(session, "lesson.truth"), text("Answer: ", truth));
 }
 
 /// Whether a point of the computed curve is at this value of the n-th column of the plot.
