@@ -204,7 +204,8 @@ void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
             draw::widest_that_fits(font, wordings, rect.width() - 2.0f * padding));
 }
 
-void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect) {
+void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect,
+                       std::string_view text) {
   const Theme& theme = frame.theme;
   ImDrawList* list = ImGui::GetWindowDrawList();
   const draw::Canvas canvas{list, theme, frame.fonts, frame.scales.layout};
@@ -215,13 +216,12 @@ void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect)
   cover.min.y += frame.fonts.title.size + frame.px(10.0f);
   draw::hatch(canvas, cover, theme.inset_border, frame.px(14.0f));
   const FontRef& font = frame.fonts.ui_bold;
-  constexpr std::string_view kText = "Answer first";
-  const ImVec2 half{font.measure(kText).x * 0.5f + frame.px(16.0f),
+  const ImVec2 half{font.measure(text).x * 0.5f + frame.px(16.0f),
                     font.size * 0.5f + frame.px(9.0f)};
   const ImVec2 at = cover.center();
   draw::fill(canvas, {{at.x - half.x, at.y - half.y}, {at.x + half.x, at.y + half.y}}, theme.field,
              frame.px(6.0f));
-  ui::draw_centered(list, font, at, theme.text, kText);
+  ui::draw_centered(list, font, at, theme.text, text);
   frame.rects.add("lesson.cover." + std::string(panel.name), rect);
 }
 

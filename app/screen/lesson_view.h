@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <vector>
 
 #include "app/play/lesson_player.h"
@@ -40,9 +41,10 @@ LessonLayout layout_lesson(const Layout& screen, const Scales& scales, const std
 void draw_lesson_head(const Frame& frame, const Rect& rect, const RunInfo& run,
                       const RunInfo& other);
 
-/// Draws a cover instead of a panel that would give away the answer. Named rectangle:
-/// "lesson.cover.PANEL".
-void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect);
+/// Draws a cover with this text instead of a panel: it would give away the answer, or does not show
+/// the step's run yet. Named rectangle: "lesson.cover.PANEL".
+void draw_lesson_cover(const Frame& frame, const Panel& panel, const Rect& rect,
+                       std::string_view text);
 
 /// Outlines the tensors and the lines of the ledger that the step highlights, adjacent lines as
 /// one; `rects` are those of one run's panels. Call after they are drawn. Named rectangles, except

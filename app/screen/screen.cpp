@@ -173,8 +173,8 @@ void Screen::lay_surfaces(const Frame& frame, const Layout& layout) {
 
 bool Screen::busy() const {
   const auto works = [this](const Panel& panel) { return shown_.contains(&panel) && panel.busy(); };
-  return pointed_changes_ || top_bar_.busy() || rival_bar_.busy() || comparison_.busy() ||
-         lesson_card_.moves() || std::ranges::any_of(panels_, works) ||
+  return pointed_changes_ || stale_since_s_ || top_bar_.busy() || rival_bar_.busy() ||
+         comparison_.busy() || lesson_card_.moves() || std::ranges::any_of(panels_, works) ||
          std::ranges::any_of(rival_panels_, works);
 }
 
@@ -230,20 +230,40 @@ std::vector<Surface> Screen::draw_alone(App& app, const Fonts& fonts, const Scal
   return {{all, frame.theme.card}};
 }
 
-/// Draws the panels of a lesson's run; a cover replaces a panel that would give away the answer.
+/// Notes for how long the run on the screen has not been the one of the lesson's step.
+void Screen::note_stale_run(const Frame& frame) {
+  constexpr double kPatience_s = 0.1;  // most steps are computed sooner
+  const App& app = frame.app;
+  const LessonPlayer& player = app.lesson_player;
+  const auto is_ready = [&] {
+    return player.prepared() != nullptr || player.phase() == LessonPlayer::Phase::failed;
+  };
+  const bool is_stale =
+      player.is_open() && (!is_ready() || !(app.shown_choice() == app.view.choice));
+  if (!is_stale) stale_since_s_.reset();
+  if (is_stale && !stale_since_s_) stale_since_s_ = frame.time_s;
+  covers_stale_run_ = is_stale && frame.time_s - *stale_since_s_ >= kPatience_s;
+}
+
+/// Draws the panels of a lesson's run; a cover replaces a panel that would give away the answer, or
+/// that still shows the run of another step.
 void Screen::draw_lesson_panels(const Frame& frame, const Panels& panels,
                                 const std::map<Slot, Rect>& places, const Snapshot& snapshot,
                                 NamedRects& rects) {
   App& app = frame.app;
   const LessonPlayer& player = app.lesson_player;
-  const std::set<Slot> telling =
+  std::set<Slot> covered =
       player.hides_answer() ? telling_slots(player.current()) : std::set<Slot>{};
+  if (covers_stale_run_) {
+    for (const auto& [slot, place] : places) covered.insert(slot);
+  }
   for (const Panel& panel : panels) {
     const auto place = places.find(panel.slot);
-    const bool covered = telling.contains(panel.slot) && panel.shown(app.view);
-    if (covered && place != places.end()) draw_lesson_cover(frame, panel, place->second);
+    if (place == places.end() || !covered.contains(panel.slot) || !panel.shown(app.view)) continue;
+    draw_lesson_cover(frame, panel, place->second,
+                      covers_stale_run_ ? "computing…" : "Answer first");
   }
-  draw_panels(frame, panels, places, snapshot, rects, telling);
+  draw_panels(frame, panels, places, snapshot, rects, covered);
 }
 
 /// Draws the card of the lesson, and the panels of its one or two runs.
@@ -313,6 +333,7 @@ void Screen::draw(App& app, const Fonts& fonts, const Scales& scales, double tim
   const bool in_quiz = lesson && !app.lesson_player.is_open();
   if (!lesson) lesson_card_ = {};
 
+  note_stale_run(frame);
   take_pointed_word();  // discards the word of the previous frame
   top_bar_.collect();
   rival_bar_.collect();  // the race may have ended

@@ -57,6 +57,7 @@ class Screen {
                           const std::map<Slot, Rect>& places, const Snapshot& snapshot,
                           NamedRects& rects);
   void draw_lesson(const Frame& frame, const Snapshot& snapshot, const LessonLayout& layout);
+  void note_stale_run(const Frame& frame);
   /// The places of the cards when one or two runs fill the screen.
   Layout layout_of(const Frame& frame, std::optional<RaceLayout>& race) const;
 
@@ -76,6 +77,8 @@ class Screen {
   std::vector<Surface> surfaces_;
   std::set<const Panel*> shown_;  ///< the panels in the last frame
   bool pointed_changes_ = false;
+  std::optional<double> stale_since_s_;  ///< while the run on the screen is not the lesson step's
+  bool covers_stale_run_ = false;
 };
 
 }  // namespace attnscope::app

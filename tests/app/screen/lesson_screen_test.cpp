@@ -41,6 +41,21 @@ TEST(LessonScreen, CoversTheNumbersUntilTheAnswer) {
   EXPECT_TRUE(session.rects().find("lesson.then"));
 }
 
+TEST(LessonScreen, CoversPanelsThatDoNotShowTheRunOfTheStepYet) {
+  ScreenSession session;
+  session.app().lesson_player.open("a-quarter-of-d", 0);
+  session.settle();
+  session.app().lesson_player.act(LessonPlayer::Action::next);
+  bool was_covered = false;
+  do {
+    session.run(0.05);
+    was_covered = was_covered || session.rects().find("lesson.cover.explain");
+  } while (!session.app().settled());
+  session.settle();
+  EXPECT_TRUE(was_covered);
+  EXPECT_FALSE(session.rects().find("lesson.cover.explain"));
+}
+
 /// MEMORY shows what is stored: other tensors are ghosts; O, m and l of flash1 are in HBM.
 TEST(LessonScreen, CoversMemoryWhereAChoiceIsAboutWhatIsStored) {
   const std::pair<const char*, std::size_t> steps[] = {{"standard-writes-s-and-p", 5},
