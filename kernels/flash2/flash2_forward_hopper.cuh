@@ -129,7 +129,7 @@ __device__ inline int load_column_tiles(const Block& block, const typename Block
 }
 
 /// Chooses the next row tile, and loads each Kj. The next number is requested only when the last Kj
-/// is in flight: requested earlier, a long row tile could go to a block that is busy for longer
+/// is in flight: an earlier request could assign a long row tile to a block that is busy for longer
 /// than the others.
 template <typename Block>
 __device__ inline void lead_tiles(const Block& block) {

@@ -1,5 +1,5 @@
-/// The location of each tile when the operations of one head request it (L2 or DRAM), according to
-/// the model that predicts the DRAM bytes of the pass.
+/// The location of each tile (a partition of L2, or DRAM) when the operations of one head request
+/// it, according to the model that predicts the DRAM bytes of the pass.
 #pragma once
 
 #include <optional>
