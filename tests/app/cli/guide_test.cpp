@@ -20,10 +20,9 @@ TEST(Guide, HasALineForEveryField) {
   EXPECT_EQ(outcome.err, "");
   const auto lines = std::count(outcome.out.begin(), outcome.out.end(), '\n');
   EXPECT_EQ(lines, static_cast<std::ptrdiff_t>(run_fields().size()) + 6);
-  EXPECT_NE(
-      outcome.out.find("| `--seq-len N` | N | `problem/seq_len` | queries per head | a whole "
-                       "number from 1 to 134217728 | 1024 | both |\n"),
-      std::string::npos)
+  EXPECT_NE(outcome.out.find("| `--seq-len N` | N | `problem/seq_len` | queries per head | a whole "
+                             "number from 1 to 134217728 | 1024 | both |\n"),
+            std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("`--gpu NAME\\|FILE`"), std::string::npos);
 }
