@@ -197,12 +197,16 @@ Basis basis_of(const Question& question, LessonRuns& runs) {
     visit();
   }
   const auto is_of_gpu = [](const Path& path) { return path.parts.front().key == "gpu"; };
+  const auto is_modelled = [&](const Path& path) {
+    return !is_measured(path) && !is_of_gpu(path) && path.parts.front().key != "problem";
+  };
+  std::vector<std::string_view> kinds;
+  if (!basis.measured.empty()) kinds.emplace_back("measured");
+  if (is_recorded) kinds.emplace_back("recorded");
+  if (std::ranges::any_of(paths, is_modelled)) kinds.emplace_back("modelled");
   const bool is_datasheet = !paths.empty() && std::ranges::all_of(paths, is_of_gpu);
-  basis.kind = basis.measured.empty() ? (is_recorded    ? "recorded"
-                                         : is_datasheet ? "datasheet"
-                                                        : "modelled")
-               : is_recorded          ? "measured and recorded"
-                                      : "measured";
+  if (kinds.empty()) kinds.emplace_back(is_datasheet ? "datasheet" : "modelled");
+  basis.kind = fmt::format("{}", fmt::join(kinds, " and "));
   return basis;
 }
 

@@ -34,10 +34,9 @@ const std::vector<Mistake>& mistakes_of(const Question& question);
 
 /// The data on which the computed answer is based.
 struct Basis {
-  /// The kind of its numbers: "modelled"; "measured" in this session, "recorded" in a shipped
-  /// recording, or "measured and recorded", if a GPU measured one of them; "datasheet" if all of
-  /// them describe the GPU.
-  std::string_view kind;
+  /// The kinds of its numbers, joined by "and": "measured" in this session, "recorded" in a shipped
+  /// recording, "modelled"; "datasheet" if all of them describe the GPU.
+  std::string kind;
   /// The measurements of this session among them, each with its only row, and each run once.
   std::vector<Recording> measured;
 };

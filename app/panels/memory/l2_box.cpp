@@ -35,8 +35,9 @@ constexpr std::string_view kAbout =
     "L2, modelled: all heads' thread blocks run on the GPU's SMs, and L2 keeps the most recently "
     "used pieces of tensors, in sets of 16. It is empty at first. On large GPUs it has two "
     "partitions, each next to half of the SMs: data that both halves read is cached twice. A miss "
-    "in the "
-    "SM's own partition is served by the other one, or by DRAM.";
+    "in the SM's own partition is served by the other one, or by DRAM. A block's first load is a "
+    "hit "
+    "if another block or an earlier launch has moved the same data.";
 
 }  // namespace
 

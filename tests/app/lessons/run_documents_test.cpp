@@ -76,6 +76,9 @@ TEST(MeasuredValues, ACounterThatTheSessionCouldNotReadIsThatOfTheRecording) {
   both.measure(0.25);
   EXPECT_EQ(both.kind(), "measured and recorded");
 
+  AskedLesson share(recorded_lesson(fmt::format("{} / a.traffic.requested.read_bytes", kDramRead)));
+  EXPECT_EQ(share.kind(), "recorded and modelled");
+
   AskedLesson neither(recorded_lesson(kDramRead, 4032));
   neither.measure(0.25);
   ASSERT_FALSE(neither.truth().ok());
