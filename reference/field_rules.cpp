@@ -9,7 +9,6 @@
 #include "reference/check.h"
 #include "reference/message_text.h"
 #include "reference/npy.h"
-#include "reference/reader_text.h"
 
 namespace attnscope {
 
@@ -276,15 +275,15 @@ std::optional<Error> draw_block_mask(ResolvedRun& run, const std::atomic<bool>* 
   return std::nullopt;
 }
 
-std::string field_name(std::string_view key) {
-  return fmt::format("\x1f{}\x1f", key);
-}
-
 namespace {
 
 constexpr char kOnScreen = '\x1e';  // between the wordings of worded()
 
 }  // namespace
+
+std::string field_name(std::string_view key) {
+  return fmt::format("\x1f{}\x1f", key);
+}
 
 std::string worded(std::string_view elsewhere, std::string_view on_screen) {
   return fmt::format("\x1f{}{}{}\x1f", elsewhere, kOnScreen, on_screen);

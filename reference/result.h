@@ -83,6 +83,9 @@ inline Error cancelled() {
 
 /// Marks a field's name in a message; words() replaces it with the reader's name for the field.
 std::string field_name(std::string_view key);
+/// Marks two wordings of a part of a message: words() keeps `on_screen` for Reader::screen, and
+/// `elsewhere` for the command line and files. Neither contains a field_name().
+std::string worded(std::string_view elsewhere, std::string_view on_screen);
 
 /// The reader of the text: a field is called "--seq-len" on the command line, "N" on the screen,
 /// "seq_len" in files and in the C interface.

@@ -33,10 +33,6 @@ std::vector<Rect> recent_cards() {
   return rects;
 }
 
-bool overlap(const Rect& a, const Rect& b) {
-  return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
-}
-
 /// The size of a tooltip with these lines only.
 ImVec2 size_of(ImVec2 padding, float width, std::string_view text) {
   const ImVec2 inner =
@@ -102,11 +98,11 @@ ImVec2 place_beside(const Rect& about, ImVec2 size, ImVec2 pointer, ImVec2 displ
   const float y = within(pointer.y - 0.5f * size.y, size.y, display.y);
   const auto fits = [&](const ImVec2& at) {
     return at.x >= 0.0f && at.y >= 0.0f && at.x + size.x <= display.x &&
-           at.y + size.y <= display.y && !overlap({at, {at.x + size.x, at.y + size.y}}, about);
+           at.y + size.y <= display.y && !Rect{at, {at.x + size.x, at.y + size.y}}.overlaps(about);
   };
   const auto is_clear = [&](const ImVec2& at) {
     return fits(at) && std::ranges::none_of(cards, [&](const Rect& card) {
-             return overlap({at, {at.x + size.x, at.y + size.y}}, card);
+             return Rect{at, {at.x + size.x, at.y + size.y}}.overlaps(card);
            });
   };
   std::vector<ImVec2> places = {{x, about.max.y + kGap},

@@ -10,13 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "reference/check.h"
-
 namespace attnscope::app {
 
 namespace {
 
-/// Pixels from which on a run of triangles is worth two changes of the program.
+/// Area, in pixels, above which drawing a run of triangles apart is worth two program switches.
 constexpr float kLeastArea = 6000.0f;
 
 constexpr const char* kVertexShader = R"(#version 330 core
@@ -41,29 +39,26 @@ GLuint compile(GLenum kind, const char* source) {
   const GLuint shader = glCreateShader(kind);
   glShaderSource(shader, 1, &source, nullptr);
   glCompileShader(shader);
-  GLint compiled = GL_FALSE;
-  glGetShaderiv(shader, GL_COMPILE_STATUS, &compiled);
-  ATTNSCOPE_CHECK(compiled, ==, GL_TRUE);
   return shader;
 }
 
-/// A program whose vertices have the attributes of the textured program at the same locations.
+/// A program whose vertices have the attributes of the textured program at the same locations; 0 if
+/// the driver rejects it.
 GLuint link_program(GLuint textured) {
   const GLuint shaders[] = {compile(GL_VERTEX_SHADER, kVertexShader),
                             compile(GL_FRAGMENT_SHADER, kFragmentShader)};
   const GLuint program = glCreateProgram();
   for (const GLuint shader : shaders) glAttachShader(program, shader);
   for (const char* name : {"Position", "Color"}) {
-    const GLint location = glGetAttribLocation(textured, name);
-    ATTNSCOPE_CHECK(location, >=, 0);
-    glBindAttribLocation(program, static_cast<GLuint>(location), name);
+    glBindAttribLocation(program, static_cast<GLuint>(glGetAttribLocation(textured, name)), name);
   }
   glLinkProgram(program);
   GLint linked = GL_FALSE;
   glGetProgramiv(program, GL_LINK_STATUS, &linked);
-  ATTNSCOPE_CHECK(linked, ==, GL_TRUE);
   for (const GLuint shader : shaders) glDeleteShader(shader);
-  return program;
+  if (linked == GL_TRUE) return program;
+  glDeleteProgram(program);
+  return 0;
 }
 
 /// Three corners of a triangle of a command.
@@ -97,6 +92,7 @@ struct Run {
 
 std::vector<Run> large_opaque_runs(const ImDrawList& list, const ImDrawCmd& command, ImVec2 white) {
   std::vector<Run> runs;
+  if (command.GetTexID() != ImGui::GetIO().Fonts->TexID) return runs;
   Run run;
   float area = 0.0f;
   const auto end_run = [&](unsigned next) {
@@ -120,7 +116,7 @@ std::vector<Run> large_opaque_runs(const ImDrawList& list, const ImDrawCmd& comm
 }  // namespace
 
 OpaqueFills::~OpaqueFills() {
-  if (program_ != 0) glDeleteProgram(program_);
+  if (program_ != 0) glDeleteProgram(program_);  // without a program, there may be no context
 }
 
 /// Reads the backend's program, which is in use, and its projection.
@@ -129,11 +125,12 @@ void OpaqueFills::prepare_program() {
   GLint current = 0;
   glGetIntegerv(GL_CURRENT_PROGRAM, &current);
   const auto textured = static_cast<GLuint>(current);
-  if (program_ == 0 || textured != textured_program_) {
-    if (program_ != 0) glDeleteProgram(program_);
+  if (textured != textured_program_) {
+    glDeleteProgram(program_);
     program_ = link_program(textured);
     textured_program_ = textured;
   }
+  if (program_ == 0) return;  // the backend draws the fills, too
   std::array<GLfloat, 16> projection{};
   glGetUniformfv(textured, glGetUniformLocation(textured, "ProjMtx"), projection.data());
   glUseProgram(program_);
@@ -143,6 +140,7 @@ void OpaqueFills::prepare_program() {
 void OpaqueFills::begin_fills(const ImDrawList* /*list*/, const ImDrawCmd* command) {
   auto& self = *static_cast<OpaqueFills*>(command->UserCallbackData);
   self.prepare_program();
+  if (self.program_ == 0) return;
   glUseProgram(self.program_);
   glDisable(GL_BLEND);
 }
@@ -152,8 +150,10 @@ void OpaqueFills::end_fills(const ImDrawList* /*list*/, const ImDrawCmd* command
   glEnable(GL_BLEND);
 }
 
-/// Draws each large opaque run of the list by a command of its own, between two callbacks.
-void OpaqueFills::split_commands(ImDrawList& list) {
+/// Draws each large opaque run of the list by a command of its own, between two callbacks. Returns
+/// the number of runs.
+int OpaqueFills::split_commands(ImDrawList& list) {
+  int runs = 0;
   const ImVec2 white = ImGui::GetFontTexUvWhitePixel();
   ImVector<ImDrawCmd> split;
   const auto add_part = [&](const ImDrawCmd& command, Run part) {
@@ -179,24 +179,28 @@ void OpaqueFills::split_commands(ImDrawList& list) {
       add_part(command, run);
       add_callback(end_fills);
       drawn = run.end;
+      ++runs;
     }
     add_part(command, {drawn, command.ElemCount});
   }
   list.CmdBuffer.swap(split);
+  return runs;
 }
 
-void OpaqueFills::render(ImDrawData& frame) {
+int OpaqueFills::render(ImDrawData& frame) {
+  int runs = 0;
   // The frame keeps its own commands: it may be drawn again, or be written as SVG
   std::vector<ImVector<ImDrawCmd>> commands;
   for (int k = 0; k < frame.CmdListsCount; ++k) {
     commands.push_back(frame.CmdLists[k]->CmdBuffer);
-    split_commands(*frame.CmdLists[k]);
+    runs += split_commands(*frame.CmdLists[k]);
   }
   is_prepared_ = false;
   ImGui_ImplOpenGL3_RenderDrawData(&frame);
   for (int k = 0; k < frame.CmdListsCount; ++k) {
     frame.CmdLists[k]->CmdBuffer.swap(commands[static_cast<std::size_t>(k)]);
   }
+  return runs;
 }
 
 }  // namespace attnscope::app

@@ -7,6 +7,7 @@
 
 namespace attnscope::app {
 
+/// Divides the commands of a frame among its own program and the backend's.
 class OpaqueFills {
  public:
   OpaqueFills() = default;
@@ -15,16 +16,17 @@ class OpaqueFills {
   OpaqueFills(const OpaqueFills&) = delete;
   OpaqueFills& operator=(const OpaqueFills&) = delete;
 
-  /// Draws the frame with Dear ImGui's OpenGL 3 backend into the bound framebuffer.
-  void render(ImDrawData& frame);
+  /// Draws the frame with Dear ImGui's OpenGL 3 backend into the bound framebuffer. Returns the
+  /// number of runs of shapes that are drawn apart.
+  int render(ImDrawData& frame);
 
  private:
   static void begin_fills(const ImDrawList* list, const ImDrawCmd* command);
   static void end_fills(const ImDrawList* list, const ImDrawCmd* command);
-  void split_commands(ImDrawList& list);
+  int split_commands(ImDrawList& list);
   void prepare_program();
 
-  unsigned program_ = 0;           ///< OpenGL's name of the program; 0: not linked yet
+  unsigned program_ = 0;           ///< OpenGL's name of the program; 0: none was linked
   unsigned textured_program_ = 0;  ///< the backend's, whose attributes and projection are used
   bool is_prepared_ = false;       ///< whether the program has this frame's projection
 };

@@ -22,7 +22,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                          const std::vector<LaunchCounters>& launches = {});
 
 /// Sets report.time to predict_time() of the report's run, unless the GPU has no calibration or
-/// report.dram is missing. Reads a prediction that is cached on the user's disk.
+/// report.dram is missing. Predictions are cached on the user's disk.
 void predict_kernel_time(SimulationReport& report, const GpuDescription& gpu,
                          const std::vector<LaunchCounters>& launches = {},
                          const std::atomic<bool>* cancel = nullptr);

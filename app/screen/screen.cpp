@@ -238,8 +238,11 @@ void Screen::note_stale_run(const Frame& frame) {
   const auto is_ready = [&] {
     return player.prepared() != nullptr || player.phase() == LessonPlayer::Phase::failed;
   };
-  const bool is_stale =
-      player.is_open() && (!is_ready() || !(app.shown_choice() == app.view.choice));
+  // A refused run is never shown: the message says why. A race begins with both runs
+  const bool is_refused = app.refused && app.shown_choice() == app.refused->choice;
+  const bool is_other =
+      !(app.shown_choice() == app.view.choice) || (app.view.race && app.course() == nullptr);
+  const bool is_stale = player.is_open() && !is_refused && (!is_ready() || is_other);
   if (!is_stale) stale_since_s_.reset();
   if (is_stale && !stale_since_s_) stale_since_s_ = frame.time_s;
   covers_stale_run_ = is_stale && frame.time_s - *stale_since_s_ >= kPatience_s;

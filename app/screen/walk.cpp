@@ -116,6 +116,7 @@ void show_numbers(App& app) {
 void WalkCard::begin(const Frame& frame, Walk walk) {
   if (walk_) leave(frame);  // its race ends with it
   walk_ = walk;
+  corner_.reset();
   frame.app.walk_plays.reset();
   if (walk == Walk::watch) frame.app.walk_plays = true;
   frame.app.lesson_player.act(LessonPlayer::Action::leave);
@@ -189,14 +190,6 @@ void WalkCard::play(const Frame& frame) {
   frame.app.walk_plays.reset();  // from now on the race is played like any other
 }
 
-namespace {
-
-bool overlap(const Rect& a, const Rect& b) {
-  return a.min.x < b.max.x && b.min.x < a.max.x && a.min.y < b.max.y && b.min.y < a.max.y;
-}
-
-}  // namespace
-
 /// The upper left corner of a card of this size. Its buttons stay where they are while the card
 /// does not cover the stop's place; otherwise they move to where they can stay for the most stops.
 ImVec2 WalkCard::place_card(const Frame& frame, const Rect& place, ImVec2 size) {
@@ -212,7 +205,7 @@ ImVec2 WalkCard::place_card(const Frame& frame, const Rect& place, ImVec2 size) 
     const Rect card = card_at(corner);
     const bool is_inside = card.min.x >= 0.0f && card.min.y >= 0.0f && card.max.x <= display.x &&
                            card.max.y <= display.y;
-    return is_inside && !overlap(card, taken);
+    return is_inside && !card.overlaps(taken);
   };
   const auto stops = stops_of(*walk_);
   const auto free_for = [&](ImVec2 corner) {
@@ -317,7 +310,7 @@ void WalkCard::draw(const Frame& frame) {
   const std::optional<Rect> covered = frame.rects.find(stop.over);
   const ImVec2 at =
       covered ? ImVec2{covered->min.x, covered->max.y - size.y} : place_card(frame, place, size);
-  ImGui::SetNextWindowPos(at);
+  ImGui::SetNextWindowPos({at.x, at.y + size.y}, ImGuiCond_Always, {0.0f, 1.0f});
   draw::keep_clear({at, {at.x + size.x, at.y + size.y}});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {frame.px(14.0f), frame.px(12.0f)});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowRounding, frame.px(6.0f));

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "reference/message_text.h"
-#include "reference/reader_text.h"
+#include "reference/result.h"
 
 namespace attnscope {
 

@@ -88,12 +88,13 @@ bool bench_scene(const std::string& name) {
 }  // namespace attnscope
 
 int main() {
-  // Predictions of an earlier run would be read from disk
+  // Earlier predictions would be read from disk
   namespace fs = std::filesystem;
   const fs::path cache = fs::temp_directory_path() / fmt::format("attnscope-bench-{}", getpid());
   setenv("XDG_CACHE_HOME", cache.c_str(), 1);
   bool met = true;
   for (const auto& scene : attnscope::app::list_shipped_scenes()) {
+    fs::remove_all(cache);  // two scenes may have one run
     met = attnscope::bench_scene(scene.name) && met;
   }
   fs::remove_all(cache);

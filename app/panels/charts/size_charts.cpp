@@ -8,6 +8,8 @@
 #include <limits>
 
 #include "app/draw/format.h"
+#include "app/report/compare.h"
+#include "app/report/report_text.h"
 #include "reference/block_mask.h"
 #include "reference/field_rules.h"
 #include "sim/schedule/algorithm.h"
@@ -41,6 +43,21 @@ std::string about_algorithm(const SizeSweep& sweep, const SweepPoint& point) {
 /// The predicted seconds; NaN where the GPU is not calibrated for the run.
 double predicted_s(const SimulationReport& model) {
   return model.time ? model.time->seconds : std::numeric_limits<double>::quiet_NaN();
+}
+
+/// The predicted time beside the recorded one, their gap and its reason; empty without a
+/// prediction.
+std::string gap_of_time(const SimulationReport& model, const GpuDescription& gpu,
+                        const MeasuredRun& run) {
+  if (!model.time) return {};
+  const Comparison comparison = compare(model, gpu, run.row, run.provenance.on);
+  const ComparisonLine* time = comparison.find(Level::time, "time");
+  if (time == nullptr || !time->modelled || !time->recorded) return {};
+  const std::string gap =
+      time->gap_percent ? fmt::format("{:+.1f} %", *time->gap_percent) : time->in_place_of_gap;
+  return fmt::format("\npredicted {}, recorded {}: {}{}{}", seconds_text(*time->modelled),
+                     seconds_text(*time->recorded), gap, time->reason.empty() ? "" : "; ",
+                     time->reason);
 }
 
 bool of_time(ChartQuantity quantity) {
@@ -129,7 +146,11 @@ struct SizeChartMaker {
       std::string about = fmt::format("{} {}: {}\n{}\n{}", algorithm, what, print(*value),
                                       setting(point.report.run.problem), from.describe());
       const std::string other = difference(point.report, gpu, run->row, from.on).words;
-      if (!other.empty()) about += "\n" + other;
+      if (!other.empty()) {
+        about += "\n" + other;
+      } else if (of_time(quantity)) {
+        about += gap_of_time(point.report, gpu, *run);
+      }
       series.points.push_back({point.value, *value, std::move(about)});
     }
     if (series.points.empty()) return;

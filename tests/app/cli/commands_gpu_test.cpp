@@ -155,7 +155,7 @@ TEST_F(OnGpu, BlockSparseAsksForTheBytesOfItsMask) {
       "--seq-len 2048 --heads 16 --batch 2 --repeats 3 --out " +
       scratch.file("a.json"));
   ASSERT_EQ(measured.status, 0) << measured.err;
-  // Three stages are loaded ahead of a list's end, and must not go on with the next list's tiles
+  // With three stages, loads run two tiles ahead; they must stop at the end of a list
   const CliOutcome ahead = run_cli(
       "sweep --over knob.stages=2,3 -- measure --algorithm block_sparse2 --seq-len 2048 "
       "--heads 16 --batch 2 --block-mask butterfly --knob instructions=mma --repeats 3 --out " +

@@ -90,13 +90,16 @@ TEST_F(PredictedTime, RestsOnWhatItSays) {
   EXPECT_EQ(time_basis_text(unpredicted, load_gpu("t4").value()),
             "no prediction: the GPU is not calibrated");
 
-  const GpuDescription smaller =
-      with_what_if(gpu_, {.l2_bytes = 1'000'000, .dram_rate = 0.25}, "given");
+  const GpuDescription smaller = with_what_if(gpu_, {.l2_bytes = 1'000'000}, "given");
   const SimulationReport what_if = predicted_model(smaller);
   EXPECT_EQ(time_basis(what_if, smaller), TimeBasis::what_if);
   EXPECT_EQ(time_basis_text(what_if, smaller),
             "what if: the calibration of NVIDIA H200 SXM 141 GB, with changed device values");
-  EXPECT_GT(what_if.time->seconds, predicted_model(gpu_).time->seconds);
+  EXPECT_GT(what_if.dram.value().total.read_bytes,
+            predicted_model(gpu_).dram.value().total.read_bytes);
+  EXPECT_GE(what_if.time->seconds, predicted_model(gpu_).time->seconds);
+  const GpuDescription slower = with_what_if(smaller, {.dram_rate = 0.25}, "given");
+  EXPECT_GT(predicted_model(slower).time->seconds, what_if.time->seconds);
 }
 
 TEST_F(PredictedTime, NamesOtherDramBytesIfItIsOff) {

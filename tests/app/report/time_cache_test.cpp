@@ -28,6 +28,105 @@ struct Inputs {
   std::string key() const { return time_key(report, gpu, rates, costs); }
 };
 
+using Change = std::function<void(Inputs&)>;
+
+/// Changes of the run, its bytes and the GPU; those of a run's fields are changed in
+/// tests/app/report/dram_cache_test.cpp.
+std::vector<Change> changes_of_report() {
+  return {[](Inputs& in) { in.report.run.problem.N += 1; },
+          [](Inputs& in) { in.report.run.asked.warp_partition = WarpPartition::sliced_k; },
+          [](Inputs& in) { in.report.launches.front().name = "another"; },
+          [](Inputs& in) { in.report.launches.front().requested.read_bytes += 1; },
+          [](Inputs& in) { in.report.launches.front().requested.write_bytes += 1; },
+          [](Inputs& in) { in.report.launches.front().requested.atomic_bytes += 1; },
+          [](Inputs& in) { in.report.launches.front().flops.matmul += 1; },
+          [](Inputs& in) { in.report.launches.front().flops.non_matmul += 1; },
+          [](Inputs& in) { in.report.launches.front().flops.exponentials += 1; },
+          [](Inputs& in) { in.report.dram->launches.front().read_bytes += 1; },
+          [](Inputs& in) { in.report.dram.reset(); },
+          [](Inputs& in) { in.gpu.sm_count -= 1; },
+          [](Inputs& in) { in.gpu.l2_bytes /= 2; },
+          [](Inputs& in) { in.gpu.register_bytes_per_sm /= 2; }};
+}
+
+std::vector<Change> changes_of_costs() {
+  std::vector<Change> changes = {
+      [](Inputs& in) { in.costs.steps.reset(); },
+      [](Inputs& in) { in.costs.steps->cycles.front() += 1; },
+      [](Inputs& in) { in.costs.steps->cycles.push_back(1); },
+      [](Inputs& in) { in.costs.steps->rows_of_warp += 1; },
+      [](Inputs& in) {
+        in.costs.steps->waits_for_column_tiles = !in.costs.steps->waits_for_column_tiles;
+      },
+      [](Inputs& in) { in.costs.steps->are_calibrated = !in.costs.steps->are_calibrated; },
+      [](Inputs& in) { in.costs.uncalibrated += "for another reason"; },
+      [](Inputs& in) { in.costs.measured_rates = in.rates; },
+      [](Inputs& in) { in.costs.residency.front() += 1; },
+      [](Inputs& in) { in.costs.thread_blocks.push_back(1); },
+      [](Inputs& in) {
+        in.costs.order = {BlockOrder::Kind::shuffled, 1};
+      },
+      [](Inputs& in) {
+        in.costs.order = {BlockOrder::Kind::shuffled, 2};
+      },
+      [](Inputs& in) { in.costs.heads_at_once += 1; },
+      [](Inputs& in) { in.costs.flow.loads_ahead = !in.costs.flow.loads_ahead; },
+      [](Inputs& in) { in.costs.flow.stores_beside_next = !in.costs.flow.stores_beside_next; },
+      [](Inputs& in) { in.costs.flow.overlaps_softmax = !in.costs.flow.overlaps_softmax; },
+      [](Inputs& in) { in.costs.flow.last_product_flops += 1; },
+      [](Inputs& in) { in.costs.flow.consumers += 1; },
+      [](Inputs& in) { in.costs.flow.trims = !in.costs.flow.trims; },
+      [](Inputs& in) { in.costs.flow.reads_maps = !in.costs.flow.reads_maps; },
+      [](Inputs& in) { in.costs.flow.reads_lists = !in.costs.flow.reads_lists; },
+      [](Inputs& in) { in.costs.warps += 1; },
+      [](Inputs& in) { in.costs.has_wgmma_products = !in.costs.has_wgmma_products; },
+      [](Inputs& in) { in.costs.has_library_products = !in.costs.has_library_products; },
+      [](Inputs& in) {
+        in.costs.further = {{"lse", 1, 0}};
+      },
+      [](Inputs& in) {
+        in.costs.further = {{"lse", 0, 1}};
+      },
+      [](Inputs& in) {
+        in.costs.further = {{"initialise", 0, 1}};
+      }};
+  for (double StepCosts::*const cost :
+       {&StepCosts::masked_cycles, &StepCosts::rescaled_cycles, &StepCosts::from_dram_cycles,
+        &StepCosts::one_consumer_cycles, &StepCosts::clock_hz, &StepCosts::first_step_s}) {
+    changes.push_back([cost](Inputs& in) { (*in.costs.steps).*cost += 1; });
+  }
+  return changes;
+}
+
+std::vector<Change> changes_of_rates() {
+  std::vector<Change> changes;
+  for (double MachineRates::*const rate : {&MachineRates::sm_count,
+                                           &MachineRates::boost_clock_hz,
+                                           &MachineRates::matrix_clock_hz,
+                                           &MachineRates::dram_read_bytes_per_s,
+                                           &MachineRates::dram_write_bytes_per_s,
+                                           &MachineRates::dram_copy_bytes_per_s,
+                                           &MachineRates::l2_read_bytes_per_s,
+                                           &MachineRates::l2_write_bytes_per_s,
+                                           &MachineRates::added_bytes_per_s,
+                                           &MachineRates::l2_read_one_sm_bytes_per_cycle,
+                                           &MachineRates::l1_latency_cycles,
+                                           &MachineRates::l2_latency_cycles,
+                                           &MachineRates::dram_latency_cycles,
+                                           &MachineRates::block_launch_cycles,
+                                           &MachineRates::launch_overhead_s,
+                                           &MachineRates::launch_gap_s,
+                                           &MachineRates::matrix_flops_per_cycle,
+                                           &MachineRates::sync_matrix_flops_per_cycle,
+                                           &MachineRates::multiply_adds_per_cycle,
+                                           &MachineRates::exponentials_per_cycle,
+                                           &MachineRates::shared_bytes_per_cycle,
+                                           &MachineRates::barrier_cycles}) {
+    changes.push_back([rate](Inputs& in) { in.rates.*rate += 1; });
+  }
+  return changes;
+}
+
 class TimePredictions : public testing::Test {
  protected:
   void SetUp() override { fs::remove_all(folder_); }
@@ -92,93 +191,13 @@ TEST_F(TimePredictions, AreMadeAgainIfTheEntryIsDamaged) {
   }
 }
 
-/// Changes the values that a prediction depends on, one at a time. Those of a run are changed in
-/// tests/app/report/dram_cache_test.cpp.
+/// Changes the values that a prediction depends on, one at a time.
 TEST_F(TimePredictions, AreOfOneRunGpuAndCalibration) {
   const Inputs first = inputs();
   ASSERT_TRUE(first.costs.steps);
-  std::vector<std::function<void(Inputs&)>> changes = {
-      [](Inputs& in) { in.report.run.problem.N += 1; },
-      [](Inputs& in) { in.report.run.asked.warp_partition = WarpPartition::sliced_k; },
-      [](Inputs& in) { in.report.launches.front().name = "another"; },
-      [](Inputs& in) { in.report.launches.front().requested.read_bytes += 1; },
-      [](Inputs& in) { in.report.launches.front().requested.write_bytes += 1; },
-      [](Inputs& in) { in.report.launches.front().requested.atomic_bytes += 1; },
-      [](Inputs& in) { in.report.launches.front().flops.matmul += 1; },
-      [](Inputs& in) { in.report.launches.front().flops.non_matmul += 1; },
-      [](Inputs& in) { in.report.launches.front().flops.exponentials += 1; },
-      [](Inputs& in) { in.report.dram->launches.front().read_bytes += 1; },
-      [](Inputs& in) { in.report.dram.reset(); },
-      [](Inputs& in) { in.gpu.sm_count -= 1; },
-      [](Inputs& in) { in.gpu.l2_bytes /= 2; },
-      [](Inputs& in) { in.gpu.register_bytes_per_sm /= 2; },
-      [](Inputs& in) { in.costs.steps.reset(); },
-      [](Inputs& in) { in.costs.steps->cycles.front() += 1; },
-      [](Inputs& in) { in.costs.steps->cycles.push_back(1); },
-      [](Inputs& in) { in.costs.steps->rows_of_warp += 1; },
-      [](Inputs& in) {
-        in.costs.steps->waits_for_column_tiles = !in.costs.steps->waits_for_column_tiles;
-      },
-      [](Inputs& in) { in.costs.steps->are_calibrated = !in.costs.steps->are_calibrated; },
-      [](Inputs& in) { in.costs.uncalibrated += "for another reason"; },
-      [](Inputs& in) { in.costs.measured_rates = in.rates; },
-      [](Inputs& in) { in.costs.residency.front() += 1; },
-      [](Inputs& in) { in.costs.thread_blocks.push_back(1); },
-      [](Inputs& in) {
-        in.costs.order = {BlockOrder::Kind::shuffled, 1};
-      },
-      [](Inputs& in) {
-        in.costs.order = {BlockOrder::Kind::shuffled, 2};
-      },
-      [](Inputs& in) { in.costs.heads_at_once += 1; },
-      [](Inputs& in) { in.costs.flow.loads_ahead = !in.costs.flow.loads_ahead; },
-      [](Inputs& in) { in.costs.flow.stores_beside_next = !in.costs.flow.stores_beside_next; },
-      [](Inputs& in) { in.costs.flow.overlaps_softmax = !in.costs.flow.overlaps_softmax; },
-      [](Inputs& in) { in.costs.flow.last_product_flops += 1; },
-      [](Inputs& in) { in.costs.flow.consumers += 1; },
-      [](Inputs& in) { in.costs.flow.trims = !in.costs.flow.trims; },
-      [](Inputs& in) { in.costs.flow.reads_maps = !in.costs.flow.reads_maps; },
-      [](Inputs& in) { in.costs.flow.reads_lists = !in.costs.flow.reads_lists; },
-      [](Inputs& in) { in.costs.warps += 1; },
-      [](Inputs& in) { in.costs.has_wgmma_products = !in.costs.has_wgmma_products; },
-      [](Inputs& in) { in.costs.has_library_products = !in.costs.has_library_products; },
-      [](Inputs& in) {
-        in.costs.further = {{"lse", 1, 0}};
-      },
-      [](Inputs& in) {
-        in.costs.further = {{"lse", 0, 1}};
-      },
-      [](Inputs& in) {
-        in.costs.further = {{"initialise", 0, 1}};
-      }};
-  for (double StepCosts::*const cost :
-       {&StepCosts::masked_cycles, &StepCosts::rescaled_cycles, &StepCosts::from_dram_cycles,
-        &StepCosts::one_consumer_cycles, &StepCosts::clock_hz, &StepCosts::first_step_s}) {
-    changes.push_back([cost](Inputs& in) { (*in.costs.steps).*cost += 1; });
-  }
-  for (double MachineRates::*const rate : {&MachineRates::sm_count,
-                                           &MachineRates::boost_clock_hz,
-                                           &MachineRates::matrix_clock_hz,
-                                           &MachineRates::dram_read_bytes_per_s,
-                                           &MachineRates::dram_write_bytes_per_s,
-                                           &MachineRates::dram_copy_bytes_per_s,
-                                           &MachineRates::l2_read_bytes_per_s,
-                                           &MachineRates::l2_write_bytes_per_s,
-                                           &MachineRates::added_bytes_per_s,
-                                           &MachineRates::l2_read_one_sm_bytes_per_cycle,
-                                           &MachineRates::l1_latency_cycles,
-                                           &MachineRates::l2_latency_cycles,
-                                           &MachineRates::dram_latency_cycles,
-                                           &MachineRates::block_launch_cycles,
-                                           &MachineRates::launch_overhead_s,
-                                           &MachineRates::launch_gap_s,
-                                           &MachineRates::matrix_flops_per_cycle,
-                                           &MachineRates::sync_matrix_flops_per_cycle,
-                                           &MachineRates::multiply_adds_per_cycle,
-                                           &MachineRates::exponentials_per_cycle,
-                                           &MachineRates::shared_bytes_per_cycle,
-                                           &MachineRates::barrier_cycles}) {
-    changes.push_back([rate](Inputs& in) { in.rates.*rate += 1; });
+  std::vector<Change> changes = changes_of_report();
+  for (const auto& further : {changes_of_costs(), changes_of_rates()}) {
+    changes.insert(changes.end(), further.begin(), further.end());
   }
   std::set<std::string> keys = {first.key()};
   for (const auto& change : changes) {

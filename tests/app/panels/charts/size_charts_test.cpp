@@ -140,6 +140,15 @@ TEST(SizeCharts, DrawPredictedTimesAboveTheBoundsThatTheyDependOn) {
   }
   EXPECT_EQ(find_series(chart_of(ChartQuantity::time, {}), "flash2, predicted"), nullptr)
       << "that sweep makes no predictions";
+
+  Measurements measurements;
+  measurements.recorded.push_back(recorded(predicted.points[3]));
+  const draw::Chart both = std::get<draw::Chart>(
+      size_chart(predicted, ChartQuantity::time, h200, measurements, theme(ThemeName::dark))
+          .picture);
+  const std::string about = find_series(both, "recorded on NVIDIA H200")->points[0].about;
+  EXPECT_NE(about.find("\npredicted "), std::string::npos) << about;
+  EXPECT_NE(about.find(", recorded 2 ms: +"), std::string::npos) << about;
 }
 
 TEST(SizeCharts, ShowTimesOfOtherLibrariesOnTheirGpuAndPass) {

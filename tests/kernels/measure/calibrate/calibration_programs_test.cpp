@@ -120,7 +120,8 @@ TEST(TileSteps, HaveTheDefaultTilingsAndOneNameEach) {
   for (const char* name :
        {"flash2_forward_bf16_d256_128x64", "flash2_forward_fp32_d128_64x64",
         "flash2_forward_bf16_d128_128x128", "flash2_backward_bf16_d128_64x128",
-        "flash2_backward_hopper_fp16_d256_64x64", "flash1_forward_bf16_carry_fp32_d64_128x256"}) {
+        "flash2_backward_hopper_fp16_d256_64x64", "flash1_forward_bf16_carry_fp32_d64_128x256",
+        "flash2_forward_fp16_d16_16x16", "flash1_forward_fp16_d64_32x32"}) {
     EXPECT_TRUE(names.contains(name)) << name;
   }
   for (const TileSteps& steps : calibrated_steps(target_of("8.0", 163))) {
