@@ -61,8 +61,10 @@ pictures: install-draw programs ## draw the scenes without a window, and write t
 install: programs ## install the programs with their assets below PREFIX (/usr/local)
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
-test: install-draw install-test build ## build everything, run every CPU and GUI test
-	ctest --preset release --parallel $$(($$(nproc) + 1))  # the test that has the window mostly waits
+test: install-draw install-test install-build ## build the programs, build and run every CPU and GUI test
+	cmake --preset release -Wno-dev
+	cmake --build --preset release --target tests
+	ctest --preset release --parallel $$(($$(nproc) + 1))  # the tests that have a window mostly wait
 
 gpu-test: install-test build ## run the tests of the kernels and counters on this machine's GPU
 	ATTNSCOPE_REQUIRE_GPU=1 ctest --preset gpu
