@@ -1,8 +1,7 @@
-/// Every operation matters, forward and backward: with one of them deleted the numbers are wrong,
-/// except for an explicit list of true no-ops; the analysis of a break that drops the same
-/// operation (sim/studies/break_effect.h) agrees, and says why. In every tile the row maxima of
-/// some rows rise, so that alpha differs from 1, and those of others fall, so that beta does. An
-/// agent's wait or arrive is dropped before agents take turns: without it their order differs.
+/// Every operation matters: without one of them the numbers are wrong, except for a list of true
+/// no-ops; the analysis of a break that drops it (sim/studies/break_effect.h) agrees, and says why.
+/// In every tile some row maxima rise, so that alpha differs from 1, and others fall, so that beta
+/// does. An agent's wait or arrive is dropped before agents take turns: without it, order differs.
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
