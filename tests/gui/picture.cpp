@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
-#include <unordered_set>
+#include <vector>
 
 namespace attnscope::app {
 
@@ -50,13 +50,19 @@ Picture read_picture(const std::filesystem::path& path) {
   return picture;
 }
 
+bool operator==(const Picture& a, const Picture& b) {
+  return a.width == b.width && a.height == b.height && a.pixels == b.pixels;
+}
+
 bool has_colors(const Picture& picture) {
   const auto& pixels = picture.pixels;
   return std::adjacent_find(pixels.begin(), pixels.end(), std::not_equal_to<>()) != pixels.end();
 }
 
 std::size_t count_colors(const Picture& picture) {
-  return std::unordered_set<std::uint32_t>(picture.pixels.begin(), picture.pixels.end()).size();
+  std::vector<bool> seen(std::size_t{1} << 24U);
+  for (const std::uint32_t pixel : picture.pixels) seen[pixel] = true;
+  return static_cast<std::size_t>(std::ranges::count(seen, true));
 }
 
 int count_near(const Picture& picture, const Rect& rect, std::uint32_t color, int tolerance) {

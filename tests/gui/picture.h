@@ -18,8 +18,8 @@ struct Picture {
     return pixels[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
                   static_cast<std::size_t>(x)];
   }
-  bool operator==(const Picture&) const = default;
 };
+bool operator==(const Picture& a, const Picture& b);
 
 /// Empty when the file is not a picture.
 Picture read_picture(const std::filesystem::path& path);

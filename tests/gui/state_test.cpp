@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Starts the app with the same state file each time. Tests named Window* run one at a time.
+/// Starts the app with the same state file each time.
 class WindowState : public testing::Test {
  protected:
   Finished start(std::vector<std::string> options) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -56,6 +57,22 @@ Display::Display(int width, int height) {
   throw std::runtime_error("Xvfb did not start; install the Debian package xvfb");
 }
 
+namespace {
+
+/// What the app prints when it ends at once. The sessions of one process that start it in the same
+/// way share it.
+const std::string& dump_of_fresh_app(const std::vector<std::string>& words,
+                                     const Display& display) {
+  static std::map<std::vector<std::string>, std::string> dumps;
+  std::string& dump = dumps[words];
+  if (!dump.empty()) return dump;
+  const Finished fresh = run(words, {display.setting()});
+  if (fresh.status != 0) throw std::runtime_error("the app failed: " + fresh.errors);
+  return dump = fresh.output;
+}
+
+}  // namespace
+
 WindowSession::WindowSession(int width, int height, const std::string& scene)
     : WindowSession(width, height, std::vector<std::string>{"--scene", scene}) {}
 
@@ -64,9 +81,7 @@ WindowSession::WindowSession(int width, int height, const std::vector<std::strin
   const std::string size = fmt::format("{}x{}", width, height);
   std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui", "--size", size};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  const Finished first = run(words, {display_.setting()});
-  if (first.status != 0) throw std::runtime_error("the app failed: " + first.errors);
-  first_dump_ = first.output;
+  first_dump_ = dump_of_fresh_app(words, display_);
 
   std::vector<std::string> longer = words;
   longer.insert(longer.end(), {"--frames", std::to_string(kMaxFrames), "--log-frames"});

@@ -47,7 +47,7 @@ TEST(SavedFiles, TracesOfRealRunsAreOldOrNewAtEveryFault) {
 }
 
 TEST(SavedFiles, ReportsAreOldOrNewAtEveryFault) {
-  expect_old_or_new("compare --recording h200 --algorithm flash2 --head-dim 64 --report r.md",
+  expect_old_or_new("compare --recording h200-edges --algorithm flash2 --head-dim 64 --report r.md",
                     {"r.md"});
 }
 

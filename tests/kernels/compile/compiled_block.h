@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "kernels/catalog.h"
+#include "kernels/compile/kernel_cache.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "tests/support/kernel_run.h"
@@ -35,12 +39,16 @@ inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& r
   return {};
 }
 
+/// The program's kernel. Tests of one process that compile the same program share it.
 inline CompiledKernel compiled(const BlockProgram& block) {
   KernelProgram program = block.program;
   program.architecture = "sm_90a";
-  auto kernel = compile(program);
+  static std::map<std::string, CompiledKernel> made;
+  const std::string key = cache_key(program, "");
+  if (const auto found = made.find(key); found != made.end()) return found->second;
+  const auto kernel = compile(program);
   EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
-  return kernel.ok() ? std::move(kernel).value() : CompiledKernel();
+  return kernel.ok() ? made[key] = kernel.value() : CompiledKernel();
 }
 
 /// Expects that its threads have enough registers and spill none to memory.
