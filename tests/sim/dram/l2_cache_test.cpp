@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <list>
 
 namespace attnscope {
 namespace {
@@ -59,6 +61,52 @@ TEST(L2Cache, HoldsManySmallPiecesInOneSet) {
     for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.read(0, piece);
   }
   EXPECT_EQ(cache.traffic().front().read, 64 * 1024 + 64 * Index{kPieces - 1});
+}
+
+/// A cache with one set is a list of pieces, in the order of their last use.
+TEST(L2Cache, EvictsTheLeastRecentlyUsedPieces) {
+  constexpr std::uint32_t kPieces = 60, kLargest = 64;
+  constexpr Index kCapacity = kL2Ways * kLargest;
+  std::vector<std::uint32_t> piece_bytes;
+  for (std::uint32_t n = 0; n < kPieces; ++n) piece_bytes.push_back(kLargest >> n % 3);
+  L2Cache cache({{kCapacity}}, 1, piece_bytes);
+
+  struct Held {
+    std::uint32_t piece;
+    bool dirty;
+  };
+  std::list<Held> by_last_use;
+  Index held = 0, read = 0, written = 0;
+  const auto use = [&](std::uint32_t piece, bool reads, bool writes) {
+    const auto found = std::ranges::find(by_last_use, piece, &Held::piece);
+    const bool is_held = found != by_last_use.end();
+    const bool dirty = writes || (is_held && found->dirty);
+    if (is_held) by_last_use.erase(found);
+    if (!is_held) held += piece_bytes[piece];
+    if (!is_held && reads) read += piece_bytes[piece];
+    by_last_use.push_front({piece, dirty});
+    for (; held > kCapacity; by_last_use.pop_back()) {
+      const Index bytes = piece_bytes[by_last_use.back().piece];
+      held -= bytes;
+      if (by_last_use.back().dirty) written += bytes;
+    }
+  };
+  std::uint32_t state = 1;
+  for (int n = 0; n < 5000; ++n) {
+    state = state * 1664525U + 1013904223U;
+    const std::uint32_t piece = (state >> 16U) % kPieces;
+    if (n % 5 == 0) {
+      cache.write(piece);
+    } else if (n % 7 == 0) {
+      cache.add(piece);
+    } else {
+      cache.read(0, piece);
+    }
+    use(piece, n % 5 != 0, n % 5 == 0 || n % 7 == 0);
+    ASSERT_EQ(cache.traffic().front().read, read) << n;
+    ASSERT_EQ(cache.traffic().front().written, written) << n;
+  }
+  EXPECT_GT(written, 0);
 }
 
 TEST(L2Cache, FollowsEachSizeLikeACacheOfItsOwn) {
