@@ -14,8 +14,10 @@
 
 namespace attnscope {
 
-/// Packs values one by one, without the padding of structs. Structured bindings name every field of
-/// a struct, so that a new field does not compile until it is packed.
+/// Packs values one by one, without the padding of structs. Where structured bindings name every
+/// field of a struct, a new field does not compile until it is packed. Of ResolvedRun, LaunchReport
+/// and GpuDescription only the fields that a prediction reads are packed: add those that it newly
+/// reads.
 class PredictionPacker {
  public:
   template <typename... Values>
