@@ -150,8 +150,8 @@ void OpaqueFills::end_fills(const ImDrawList* /*list*/, const ImDrawCmd* command
   glEnable(GL_BLEND);
 }
 
-/// Draws each large opaque run of the list by a command of its own, between two callbacks. Returns
-/// the number of runs.
+/// Gives each large opaque run of the list a separate command, between two callbacks. Returns the
+/// number of runs.
 int OpaqueFills::split_commands(ImDrawList& list) {
   int runs = 0;
   const ImVec2 white = ImGui::GetFontTexUvWhitePixel();

@@ -137,7 +137,7 @@ class Program {
   bool counts_only() const { return !counters_.empty(); }
   /// Marks the operations from here on as a part that may be repeated.
   void mark();
-  /// Whether every observer would count the same again for the operations since the last mark.
+  /// Whether repeating the operations since the last mark would add the same to every count.
   bool repeatable();
   /// Counts the operations since the last mark another `times` times, and closes the mark.
   void repeat(Index times);

@@ -14,6 +14,7 @@
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
 #include "app/report/measured_trace.h"
+#include "kernels/catalog.h"
 #include "kernels/measure/trace/trace_steps.h"
 #include "sim/device/assets.h"
 #include "sim/schedule/algorithm.h"
@@ -358,9 +359,17 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* can
     return found;
   }
   if (!found.pair) {
+    const kernels::KernelInfo* const kernel = kernels::find_kernel(key.run->algorithm->name);
+    const bool has_pass =
+        kernel != nullptr && (key.pass == PassKind::forward || kernel->has_backward());
+    const bool can_be_traced = has_pass && !kernel->pass(key.pass).launch.empty();
+    const std::string_view more =
+        !unreadable.empty() ? "; a trace could not be read: "
+        : can_be_traced     ? "; attnscope-cli trace --measured --save records a trace on a GPU"
+                            : "";
     return unavailable("no recorded trace of {} {}, and no prediction: {}{}{}",
                        key.run->algorithm->name, to_string(key.pass), predicted.error().message,
-                       unreadable.empty() ? "" : "; a trace could not be read: ", unreadable);
+                       more, unreadable);
   }
   found.why_none =
       fmt::format("No trace of {} {} was recorded.", key.run->algorithm->name, to_string(key.pass));

@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
   take_registers<kRegisters.consuming>();
   const auto finish = [&](const auto& consumer) {
     keep(__float_as_uint(sum_of<1, d>(consumer.gradient)), times);
-    if (thread_index() % 32 == 0) block.finished().arrive();  // the watching thread waits for it
+    if (thread_index() % 32 == 0) block.finished().arrive();  // the statistics warp waits
   };
   if (warpgroup == 0) {
     NoTrace trace(parameters, block.j);

@@ -147,6 +147,7 @@ TEST(SmRun, OfAnAlgorithmWithoutATraceIsUnavailable) {
   const auto none = find_sm_run(key_of(request));
   ASSERT_FALSE(none.ok());
   EXPECT_NE(none.error().message.find("no recorded trace of standard forward"), std::string::npos);
+  EXPECT_EQ(none.error().message.find("trace --measured"), std::string::npos) << "it has no trace";
 }
 
 TEST(SmRun, EveryShippedTraceCanBeModelled) {
