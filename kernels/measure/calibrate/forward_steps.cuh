@@ -9,6 +9,7 @@
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/forward_parameters.cuh"
 #include "kernels/measure/calibrate/step_values.cuh"
+#include "kernels/split_kv/split_kv_shared.cuh"
 
 namespace attnscope::kernels::steps {
 
@@ -91,6 +92,73 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
 #pragma unroll
   for (int row = 0; row < 2 * kRowPieces; ++row) sum += l[row];
   keep(__float_as_uint(sum), times);
+  stopwatch.stop();
+}
+
+/// split_kv_partial: a block's loop over the column tiles of its split, with the warps sharing the
+/// keys of each tile.
+template <typename T, int d, int Bc, int kWarps, int kStages,
+          device::Columns kColumns = device::Columns::all, typename Trace = device::NoTrace,
+          ScoreFeatures kFeatures = ScoreFeatures{}>
+__global__ void __launch_bounds__(kWarps * 32)
+    split_kv_partial(const ForwardParameters parameters, const StepKind kind,
+                     BlockTime* __restrict__ times) {
+  using namespace device;
+  using TileQ = SharedTile<kSplitRows, d>;
+  using TileKV = SharedTile<Bc, d>;
+  constexpr int kThreads = kWarps * 32;
+  constexpr int kWarpKeys = Bc / kWarps;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const ForwardShape& shape = parameters.shape;
+  const int head = block_index() % shape.heads;
+  const int lane = thread_index() % 32;
+  const int warp_keys = thread_index() / 32 * kWarpKeys * TileKV::kRowBytes;
+  const auto Q = rows_of_head<const T>(parameters.Q, 0, head);
+  const auto K = rows_of_head<const T>(parameters.K, 0, head);
+  const auto V = rows_of_head<const T>(parameters.V, 0, head);
+  const uint32_t Qi_address = shared_address(shared);
+  const auto Kj_of = [&](int j) {
+    return TileKV{Qi_address + TileQ::kBytes + j % kStages * 2 * TileKV::kBytes};
+  };
+  const auto Vj_of = [&](int j) { return TileKV{Kj_of(j).address + TileKV::kBytes}; };
+  const auto load_column_tile = [&](int j) {
+    if (j < kind.count) {
+      const Index first = Index{j % kRing} * Bc;
+      load_tile_async<kThreads, kColumns>(Kj_of(j), K.row(first), K.stride_row, Bc, thread_index(),
+                                          shape.d);
+      load_tile_async<kThreads, kColumns>(Vj_of(j), V.row(first), V.stride_row, Bc, thread_index(),
+                                          shape.d);
+    }
+    commit_copies();
+  };
+  load_tile_async<kThreads, kColumns>(TileQ{Qi_address}, Q.row(0), Q.stride_row, kSplitRows,
+                                      thread_index(), shape.d);
+#pragma unroll
+  for (int stage = 0; stage < kStages - 1; ++stage) load_column_tile(stage);
+  wait_copies<0>();
+
+  Accumulator<1, d> O{};
+  RowStatistic<1> m{kMinusInfinity, kMinusInfinity}, l{0.0f, 0.0f}, alpha;
+  const uint32_t Q_lane = TileQ{Qi_address}.lane_address_rows(lane);
+  const Stopwatch stopwatch(times);
+#pragma unroll 1
+  for (int j = 0; j < kind.count; ++j) {
+    wait_copies<kStages - 2>();
+    __syncthreads();  // like the kernel's barrier A
+    load_column_tile(j + kStages - 1);
+    Accumulator<1, kWarpKeys> S;
+    multiply_scores<T, 1, kWarpKeys, d>(S, Q_lane, Kj_of(j).lane_address_columns(lane) + warp_keys);
+    if (kind.masked != 0) mask_scores<1, kWarpKeys>(S, kind.masked, kind.masked, lane);
+    const bool moved = update_max<1, kWarpKeys>(m, alpha, S, shape.softmax_scale_log2);
+    if (moved || kind.rescaled != 0) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) l[half] *= alpha[half];
+      rescale<1, d>(O, alpha);
+    }
+    exponentiate<1, kWarpKeys>(S, l, m, shape.softmax_scale_log2);
+    accumulate_output<T, 1, kWarpKeys, d>(O, S, Vj_of(j).lane_address_rows(lane) + warp_keys);
+  }
+  keep(__float_as_uint(sum_of<1, d>(O) + l[0] + l[1]), times);
   stopwatch.stop();
 }
 

@@ -73,7 +73,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const std::string_view family = kernel.takes_block_mask ? "flash2" : kernel.name;
-  if (family != "flash1" && family != "flash2") {
+  if (family != "flash1" && family != "flash2" && family != "split_kv") {
     return unavailable("no calibration has the steps of {}", kernel.name);
   }
   if (score_features(problem).any()) {
@@ -104,7 +104,8 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
 }
 
 bool TileSteps::rescales_if_moved() const {
-  return name.starts_with("flash2_forward") && run.problem.dtype != DType::fp32;
+  const bool updates_maxima = name.starts_with("flash2_forward") || name.starts_with("split_kv");
+  return updates_maxima && run.problem.dtype != DType::fp32;
 }
 
 bool TileSteps::has_own_tiles() const {
@@ -133,7 +134,7 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   // The scenes are in fp16, with tiles small enough to be drawn
   constexpr std::pair<Index, Tiling> kOfScenes[] = {{16, {16, 16}}, {64, {32, 32}}};
   constexpr Tiling kFurther[] = {{16, 16}, {32, 32}, {64, 64}, {64, 128}, {128, 32}, {128, 128}};
-  for (const std::string_view name : {"flash2", "flash1"}) {
+  for (const std::string_view name : {"flash2", "flash1", "split_kv"}) {
     const KernelInfo& kernel = *find_kernel(name);
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       for (const DType dtype : {DType::bf16, DType::fp16, DType::fp32}) {

@@ -26,7 +26,7 @@ enum class StepCost : std::uint8_t { plain, masked, rescaled, from_dram };
 
 /// The name of the steps of a run's launch with matrix products. `unavailable`, with the reason, if
 /// no calibration times such steps: those with score features, switches or a padded head dimension,
-/// and those of cuBLAS and split_kv.
+/// and those of cuBLAS.
 Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& target);
 
 /// The measured quantities: cycles of one step with this many blocks on the SM, and the SM clock
@@ -38,8 +38,8 @@ std::string step_clock_name(std::string_view steps);
 /// nothing in L2.
 std::string first_step_name(std::string_view steps);
 
-/// The steps that a calibration of such a GPU times: those of flash1 and flash2 in all default
-/// tilings and some others.
+/// The steps that a calibration of such a GPU times: those of flash1, flash2 and split_kv in all
+/// default tilings and some others.
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target);
 
 }  // namespace attnscope::kernels

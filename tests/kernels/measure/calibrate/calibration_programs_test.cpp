@@ -80,7 +80,8 @@ TEST(TileSteps, DoWhatTheKernelsLoopDoes) {
         "flash2_backward_bf16_d64_128x128", "flash2_backward_hopper_bf16_d128_64x128",
         "flash2_backward_hopper_bf16_d192_64x64", "flash2_backward_hopper_bf16_d256_64x64",
         "flash1_forward_bf16_d64_128x256", "flash1_backward_bf16_d64_64x128",
-        "flash1_backward_hopper_bf16_d128_64x128", "flash2_forward_fp32_d64_64x64"}) {
+        "flash1_backward_hopper_bf16_d128_64x128", "flash2_forward_fp32_d64_64x64",
+        "split_kv_forward_bf16_d64_16x64", "split_kv_forward_bf16_d256_16x64"}) {
     const auto steps = std::ranges::find(all, name, &TileSteps::name);
     ASSERT_NE(steps, all.end()) << name;
     const auto programs = programs_of(steps->run, target);
