@@ -36,15 +36,16 @@ static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
 /// any later ones.
 void BlockWorkRecorder::count_consumers(const Tile& S, BlockWork& work) const {
   const AttentionProblem& problem = grid_->problem();
+  const Index batch = grid_->batch();
   const Index rows = grid_->tiling().Br / consumers_;
   const Index past_last_row = grid_->row_begin(S.i) + grid_->rows_of(S.i);
   Index masking = 0;
   for (Index consumer = 0; consumer < consumers_; ++consumer) {
     const Index first = grid_->row_begin(S.i) + consumer * rows;
     const Index last = std::min(first + rows, past_last_row) - 1;
-    if (last < first || problem.keys_of(last).end <= grid_->col_begin(S.j)) {
+    if (last < first || problem.keys_of(last, batch).end <= grid_->col_begin(S.j)) {
       ++work.left_out;
-    } else if (problem.keys_of(first).end < (S.j + 1) * grid_->tiling().Bc) {
+    } else if (problem.keys_of(first, batch).end < (S.j + 1) * grid_->tiling().Bc) {
       ++masking;
     }
   }

@@ -64,5 +64,26 @@ TEST(BlockWork, ConsumersWithoutRowsLeaveOutEveryStep) {
   EXPECT_NEAR(blocks[1].masked_steps, 2.0 / 3, 1e-12);
 }
 
+TEST(BlockWork, ConsumersSeeTheKeysOfTheirBatchEntry) {
+  RunSpec spec{.algorithm = "flash2"};
+  spec.problem = {.batch = 2, .N = 64, .N_kv = 512, .d = 64, .key_lengths = {300, 512}};
+  spec.set_tiling({64, 64});
+  const GpuDescription gpu = load_gpu("h200").value();
+  const ResolvedRun run = resolve_and_simulate(spec, gpu).value().run;
+  const PassRun pass_run{run.problem, run.tiling, schedule_options(run, gpu), {}};
+  const Pass pass = make_head_pass(*find_algorithm("flash2"), PassKind::forward, pass_run.options);
+  const auto work_of_entry = [&](Index batch) {
+    BlockWorkRecorder recorder(/*consumers=*/2);
+    Observer* const observers[] = {&recorder};
+    run_head(pass, pass_run, batch, 0, observers);
+    return recorder.launches().at(0).at(0);
+  };
+  EXPECT_EQ(work_of_entry(0).steps, 5);
+  EXPECT_EQ(work_of_entry(0).masked_steps, 1);
+  EXPECT_EQ(work_of_entry(1).steps, 8);
+  EXPECT_EQ(work_of_entry(1).masked_steps, 0);
+  EXPECT_EQ(work_of_entry(1).left_out, 0);
+}
+
 }  // namespace
 }  // namespace attnscope
