@@ -141,14 +141,13 @@ void L2Run::step() {
       cancel_->load(std::memory_order_relaxed)) {
     throw Cancelled{};
   }
-  const std::size_t slot = next_.slot();
-  now_ = next_.tick();
+  const auto [slot, tick] = next_.take();
+  now_ = tick;
   Slot& s = slots_[slot];
   move(s);
   if (s.next < s.past_last) {
-    next_.set(slot, s.begin + s.transfers->groups[s.next].begin);
+    next_.add(slot, s.begin + s.transfers->groups[s.next].begin);
   } else {
-    next_.remove(slot);
     free_slots_.push_back(slot);
   }
 }
@@ -183,7 +182,7 @@ void L2Run::start_block(std::size_t launch, Group group, Index head, std::size_t
   slots_[slot] = {
       transfers,         first, past_last, begin, group, head, answers_of(launch, group, head),
       partition_of(slot)};
-  next_.set(slot, begin + transfers->groups[first].begin);
+  next_.add(slot, begin + transfers->groups[first].begin);
 }
 
 /// Starts the blocks of the groups' heads: head by head or, if the blocks of several groups start
