@@ -62,7 +62,10 @@ Index TensorPieces::bytes(Tensor tensor, Index piece) const {
 
 void BlockTransfers::begin_launch(std::string_view /*name*/, const TileGrid& grid) {
   grid_ = &grid;
-  launches_.emplace_back();
+  launches_.emplace_back().lists.emplace_back();
+  last_list_ = 0;
+  followers_.assign(1, 0);
+  list_of_hash_.clear();
 }
 
 void BlockTransfers::begin_block(const BlockId& /*block*/) {
@@ -90,10 +93,7 @@ void BlockTransfers::add(const TileOp& op) {
   const Shape shape = grid_->shape(tile), origin = grid_->origin(tile);
   if (shape.elems() == 0) return;
   const auto tick = static_cast<std::uint32_t>(work_ / kWorkOfTick);
-  if (starts_group_ || tick >= launch.groups.back().begin + kMostTicksOfGroup) {
-    launch.groups.push_back({tick, static_cast<std::uint32_t>(launch.transfers.size())});
-    starts_group_ = false;
-  }
+  if (starts_group_ || tick >= launch.groups.back().begin + kMostTicksOfGroup) begin_group(tick);
 
   // One transfer for consecutive pieces
   const TensorPieces::Cut& cut = pieces_.cut(tile.tensor);
@@ -112,8 +112,8 @@ void BlockTransfers::add(const TileOp& op) {
     while (left > 0) {
       if (left_-- == 0) throw TooManyTransfers{};
       const Index count = std::min<Index>(left, 0xffff);
-      launch.transfers.push_back({static_cast<std::uint32_t>(first),
-                                  static_cast<std::uint16_t>(count), tile.tensor, kind});
+      in_group_.push_back({static_cast<std::uint32_t>(first), static_cast<std::uint16_t>(count),
+                           tile.tensor, kind});
       first += count;
       left -= count;
     }
@@ -123,17 +123,72 @@ void BlockTransfers::add(const TileOp& op) {
   work_ += shape.elems();
 }
 
+void BlockTransfers::begin_group(std::uint32_t tick) {
+  end_group();
+  launches_.back().groups.push_back({tick, 0});
+  starts_group_ = false;
+}
+
+void BlockTransfers::end_group() {
+  if (in_group_.empty()) return;
+  LaunchTransfers& launch = launches_.back();
+  launch.groups.back().list = list_of(in_group_);
+  launch.moved += in_group_.size();
+  in_group_.clear();
+}
+
+namespace {
+
+std::size_t hash_of(std::span<const Transfer> transfers) {
+  std::size_t hash = 0;
+  for (const auto& [first, count, tensor, kind] : transfers) {
+    const std::uint64_t all = std::uint64_t{first} << 32U | std::uint64_t{count} << 16U |
+                              static_cast<std::uint64_t>(tensor) << 8U |
+                              static_cast<std::uint64_t>(kind);
+    hash = (hash ^ all) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 32U;
+  }
+  return hash;
+}
+
+}  // namespace
+
+/// The number of the list with these transfers. Blocks move mostly the same lists in the same
+/// order, so the one that followed the previous list the last time comes first.
+std::uint32_t BlockTransfers::list_of(std::span<const Transfer> transfers) {
+  LaunchTransfers& launch = launches_.back();
+  const auto has_these = [&](std::uint32_t list) {
+    return std::ranges::equal(launch.of(launch.lists[list]), transfers);
+  };
+  std::uint32_t list = followers_[last_list_];
+  if (!has_these(list)) {
+    const auto added = static_cast<std::uint32_t>(launch.lists.size());
+    list = list_of_hash_.try_emplace(hash_of(transfers), added).first->second;
+    if (list == added || !has_these(list)) {
+      const bool only_loads = std::ranges::all_of(
+          transfers, [](const Transfer& one) { return one.kind == TransferKind::load; });
+      launch.lists.push_back({static_cast<std::uint32_t>(launch.transfers.size()),
+                              static_cast<std::uint32_t>(transfers.size()), only_loads});
+      launch.transfers.insert(launch.transfers.end(), transfers.begin(), transfers.end());
+      followers_.push_back(0);
+      list = added;
+    }
+    followers_[last_list_] = list;
+  }
+  last_list_ = list;
+  return list;
+}
+
 /// The end of a block's work is a group without transfers.
 void BlockTransfers::end_block() {
-  LaunchTransfers& launch = launches_.back();
-  launch.groups.push_back({static_cast<std::uint32_t>(work_ / kWorkOfTick),
-                           static_cast<std::uint32_t>(launch.transfers.size())});
+  end_group();
+  launches_.back().groups.push_back({static_cast<std::uint32_t>(work_ / kWorkOfTick), 0});
+  last_list_ = 0;
 }
 
 void BlockTransfers::end_launch() {
   LaunchTransfers& launch = launches_.back();
   launch.block_begins.push_back(launch.groups.size());
-  launch.groups.push_back({0, static_cast<std::uint32_t>(launch.transfers.size())});
 }
 
 }  // namespace attnscope

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <array>
+#include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "sim/ops/observer.h"
@@ -41,6 +43,14 @@ struct Transfer {
   std::uint16_t count = 0;
   Tensor tensor = Tensor::Q;
   TransferKind kind = TransferKind::load;
+
+  bool operator==(const Transfer&) const = default;
+};
+
+/// Consecutive entries of LaunchTransfers::transfers: what moves at once.
+struct TransferList {
+  std::uint32_t first = 0, count = 0;
+  bool only_loads = true;
 };
 
 /// Transfers that start together, or the end of a block, `begin` ticks after the block starts. A
@@ -48,14 +58,22 @@ struct Transfer {
 /// transferring 16,384 elements.
 struct TransferGroup {
   std::uint32_t begin = 0;
-  std::uint32_t first = 0;  ///< index of its first transfer; the next group's is its end
+  std::uint32_t list = 0;  ///< number of its list
 };
 
-/// The transfers of one launch; the groups of each block follow those of the previous one.
+/// The transfers of one launch; the groups of each block follow those of the previous one. Most
+/// blocks move the same tiles, one after another, as other blocks: groups with equal transfers
+/// share a list.
 struct LaunchTransfers {
   std::vector<Transfer> transfers;
-  std::vector<TransferGroup> groups;      ///< plus one, which marks the end of the last
+  std::vector<TransferList> lists;  ///< the first is empty
+  std::vector<TransferGroup> groups;
   std::vector<std::size_t> block_begins;  ///< first group of each block, and the end of the last
+  std::size_t moved = 0;                  ///< number of transfers of all blocks
+
+  std::span<const Transfer> of(const TransferList& list) const {
+    return {&transfers[list.first], list.count};
+  }
 };
 
 /// Thrown by BlockTransfers if a head has more transfers than it may record.
@@ -74,9 +92,14 @@ class BlockTransfers : public Observer {
 
   /// One entry per launch, in the order in which they ran.
   const std::vector<LaunchTransfers>& launches() const { return launches_; }
+  /// The number of transfers of the last launch so far.
+  std::size_t moved() const { return launches_.back().moved + in_group_.size(); }
 
  private:
   void add(const TileOp& op);
+  void begin_group(std::uint32_t tick);
+  void end_group();
+  std::uint32_t list_of(std::span<const Transfer> transfers);
 
   const TensorPieces& pieces_;
   std::size_t left_;
@@ -84,6 +107,12 @@ class BlockTransfers : public Observer {
   Index work_ = 0;  ///< multiply-adds, and elements moved
   bool starts_group_ = true;
   std::vector<LaunchTransfers> launches_;
+
+  // Of the launch: the transfers of the last group, which has no list yet; and where to look for it
+  std::vector<Transfer> in_group_;
+  std::uint32_t last_list_ = 0;
+  std::vector<std::uint32_t> followers_;  ///< by list: the list that followed it the last time
+  std::unordered_map<std::size_t, std::uint32_t> list_of_hash_;
 };
 
 }  // namespace attnscope

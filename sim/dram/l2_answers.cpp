@@ -48,7 +48,7 @@ class HeadAnswers : public Observer {
       transfers_.observe(ops.subspan(n, 1));
       if (!ops[n].moves_bytes()) continue;
       L2Answer sum;
-      const std::vector<L2Answer>& noted = watched_.answers[launch_];
+      const WatchedHead::Answers& noted = watched_.answers[launch_];
       for (std::size_t t = first; t < count(); ++t) sum += noted[t];
       block_->push_back({op_, sum});
     }
@@ -59,7 +59,7 @@ class HeadAnswers : public Observer {
  private:
   static constexpr std::size_t kAll = ~std::size_t{0};
 
-  std::size_t count() const { return transfers_.launches().back().transfers.size(); }
+  std::size_t count() const { return transfers_.moved(); }
 
   const WatchedHead& watched_;
   BlockTransfers transfers_;

@@ -60,6 +60,12 @@ std::size_t L2Cache::home_of(std::uint32_t piece) const {
   return partitions_ == 1 ? 0 : fibonacci_hash >> 31U;
 }
 
+Index L2Cache::missed_bytes() const {
+  Index missed = 0;
+  for (const Traffic& traffic : traffic_) missed += traffic.missed;
+  return missed;
+}
+
 FoundIn L2Cache::read(int partition, std::uint32_t piece) {
   const std::uint32_t hash = spread(piece);
   FoundIn first = FoundIn::own_partition;

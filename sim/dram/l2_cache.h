@@ -63,6 +63,7 @@ class L2Cache {
     Index written = 0;
     Index missed = 0;
   };
+  static constexpr std::size_t kMostPartitions = 2;
   static constexpr std::size_t kMostSizes = 3;         ///< of caches
   static constexpr std::size_t kMostPieceSizes = 128;  ///< different ones; a tensor has up to four
 
@@ -81,11 +82,11 @@ class L2Cache {
 
   /// By size of the cache.
   const std::vector<Traffic>& traffic() const { return traffic_; }
+  /// The bytes missed so far in all sizes together: every read that inserts a piece adds to them.
+  Index missed_bytes() const;
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
-  static constexpr std::size_t kMostPartitions = 2;
-
   /// The pieces that a set holds, in the order of their last use: a ring in `rings_`.
   struct Set {
     std::uint32_t newest = kNone;

@@ -82,6 +82,14 @@ void L2Run::initialise() {
   }
 }
 
+WatchedHead::Answers::Answers(const LaunchTransfers& transfers) : answers_(transfers.moved) {
+  std::size_t first = 0;
+  for (const TransferGroup& group : transfers.groups) {
+    first_of_group_.push_back(first);
+    first += transfers.lists[group.list].count;
+  }
+}
+
 namespace {
 
 FoundIn answer(L2Cache& l2, TransferKind kind, int partition, std::uint32_t piece) {
@@ -117,20 +125,34 @@ int L2Run::partition_of(std::size_t slot) const {
   return std::popcount(static_cast<std::uint64_t>(sm)) % gpu_.l2_partitions;
 }
 
-/// Performs the slot's next transfers.
+/// Performs the slot's next transfers. Blocks in step read the same pieces one after another:
+/// after the first ones, this changes nothing.
 void L2Run::move(Slot& slot) {
-  const std::vector<TransferGroup>& groups = slot.transfers->groups;
-  for (std::uint32_t t = groups[slot.next].first; t < groups[slot.next + 1].first; ++t) {
-    const Transfer& transfer = slot.transfers->transfers[t];
+  const TransferGroup& group = slot.transfers->groups[slot.next];
+  const TransferList& list = slot.transfers->lists[group.list];
+  transferred_ += list.count;
+  const ListOfHead reading{slot.transfers, group.list, slot.group, slot.head};
+  ListOfHead& repeatable = repeatable_[static_cast<std::size_t>(slot.partition)];
+  if (slot.answers == nullptr && repeatable == reading) {
+    ++slot.next;
+    return;
+  }
+  L2Answer* noted = slot.answers != nullptr ? slot.answers->of_group(slot.next) : nullptr;
+  const Index missed_before = l2_->missed_bytes();
+  for (const Transfer& transfer : slot.transfers->of(list)) {
     const std::uint32_t first =
         first_piece(transfer.tensor, slot.group, slot.head) + transfer.first;
-    L2Answer* const noted = slot.answers != nullptr ? &(*slot.answers)[t] : nullptr;
     for (std::uint32_t piece = first; piece < first + transfer.count; ++piece) {
       const FoundIn found = answer(*l2_, transfer.kind, slot.partition, piece);
       if (noted != nullptr) *noted += answer_of(found, piece_bytes_[piece]);
     }
+    if (noted != nullptr) ++noted;
   }
-  transferred_ += groups[slot.next + 1].first - groups[slot.next].first;
+  if (list.only_loads && l2_->missed_bytes() == missed_before) {
+    repeatable = reading;
+  } else {
+    repeatable_ = {};
+  }
   ++slot.next;
 }
 
@@ -161,7 +183,7 @@ std::uint64_t L2Run::delay_of_first(std::size_t launch, std::size_t slot,
 }
 
 /// Where to store the answers to the head's transfers; null if the head is not watched.
-std::vector<L2Answer>* L2Run::answers_of(std::size_t launch, Group group, Index head) const {
+WatchedHead::Answers* L2Run::answers_of(std::size_t launch, Group group, Index head) const {
   const bool is_watched = watched_ != nullptr && watched_->group == group && watched_->head == head;
   return is_watched ? &watched_->answers[launch] : nullptr;
 }
@@ -194,7 +216,7 @@ void L2Run::run_groups(std::size_t launch, Group first, Group past_last) {
       const LaunchTransfers* transfers = moved_.of(launch, group, head);
       if (transfers == nullptr) continue;
       auto* const answers = answers_of(launch, group, head);
-      if (answers != nullptr) answers->resize(transfers->transfers.size());
+      if (answers != nullptr) *answers = WatchedHead::Answers(*transfers);
       const std::size_t of_head = transfers->block_begins.size() - 1;
       blocks = std::max(blocks, of_head);
       if (groups_at_once_ > 1) continue;
@@ -230,6 +252,7 @@ std::vector<L2Moved> L2Run::run_launch(std::size_t launch) {
   next_ = SlotQueue(slots);
   now_ = 0;
   transferred_ = 0;
+  repeatable_ = {};
 
   const std::vector<L2Moved> before = traffic();
   const Group half = half_of_followed();

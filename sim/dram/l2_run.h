@@ -29,9 +29,23 @@ struct L2Moved {
 
 /// A head whose transfers are watched in the first size of L2, and the answers to them by launch.
 struct WatchedHead {
+  /// The answers to the transfers of one launch, in the order in which they were recorded.
+  class Answers {
+   public:
+    Answers() = default;
+    explicit Answers(const LaunchTransfers& transfers);
+    const L2Answer& operator[](std::size_t transfer) const { return answers_[transfer]; }
+    /// The answer to the first transfer of a group, followed by those to its others.
+    L2Answer* of_group(std::size_t group) { return &answers_[first_of_group_[group]]; }
+
+   private:
+    std::vector<L2Answer> answers_;
+    std::vector<std::size_t> first_of_group_;
+  };
+
   Group group = 0;
   Index head = 0;  ///< of the group
-  std::vector<std::vector<L2Answer>> answers = {};
+  std::vector<Answers> answers = {};
 };
 
 /// Follows the blocks of all launches through L2. Throws Cancelled and TooManyTransfers.
@@ -62,12 +76,21 @@ class L2Run {
   /// A slot for a thread block on an SM.
   struct Slot {
     const LaunchTransfers* transfers = nullptr;
-    std::size_t next = 0, past_last = 0;       ///< groups of its block's transfers
-    std::uint64_t begin = 0;                   ///< when its block begins, in ticks
-    Group group = 0;                           ///< of its block's head
-    Index head = 0;                            ///< of the group
-    std::vector<L2Answer>* answers = nullptr;  ///< of a watched head's transfers
-    int partition = 0;                         ///< of L2, to which its SM is connected
+    std::size_t next = 0, past_last = 0;      ///< groups of its block's transfers
+    std::uint64_t begin = 0;                  ///< when its block begins, in ticks
+    Group group = 0;                          ///< of its block's head
+    Index head = 0;                           ///< of the group
+    WatchedHead::Answers* answers = nullptr;  ///< of a watched head's transfers
+    int partition = 0;                        ///< of L2, to which its SM is connected
+  };
+
+  /// A list of transfers, as one head makes them.
+  struct ListOfHead {
+    const LaunchTransfers* transfers = nullptr;
+    std::uint32_t list = 0;
+    Group group = 0;
+    Index head = 0;
+    bool operator==(const ListOfHead&) const = default;
   };
 
   /// The numbering of a tensor's pieces, one head after another.
@@ -85,7 +108,7 @@ class L2Run {
   std::vector<L2Moved> run_launch(std::size_t launch);
   void run_groups(std::size_t launch, Group first, Group past_last);
   void start_block(std::size_t launch, Group group, Index head, std::size_t block);
-  std::vector<L2Answer>* answers_of(std::size_t launch, Group group, Index head) const;
+  WatchedHead::Answers* answers_of(std::size_t launch, Group group, Index head) const;
   std::uint64_t delay_of_first(std::size_t launch, std::size_t slot, std::uint64_t ticks) const;
   void step();
   int partition_of(std::size_t slot) const;
@@ -109,6 +132,9 @@ class L2Run {
   std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
   std::optional<L2Cache> l2_;  ///< of all sizes
+  /// By partition: loads that its SMs made last, all of which hit it in every size of L2. The next
+  /// ones of the same pieces hit, too, and leave them in the same order.
+  std::array<ListOfHead, L2Cache::kMostPartitions> repeatable_;
 
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_slots_;
