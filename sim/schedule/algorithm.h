@@ -222,6 +222,11 @@ void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
 void count_head(const Pass& pass, const PassRun& run, Index batch, Index head,
                 std::span<CountingObserver* const> counters);
 
+/// Counts each thread block of one head: like run_head(), but equal iterations within a block run
+/// once. The agents of a block run all iterations, in the order in which they would run.
+void count_blocks(const Pass& pass, const PassRun& run, Index batch, Index head,
+                  std::span<CountingObserver* const> counters);
+
 /// Runs every head, launch after launch, as a GPU does: a launch holds the blocks of all heads.
 /// Values need run_head(): only one head's tensors are in HBM at a time.
 void run_all_heads(const Pass& pass, const PassRun& run, std::span<Observer* const> observers);

@@ -88,18 +88,35 @@ bool last_of_group(const PassRun& run, Index head) {
 
 }  // namespace
 
-void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
-              std::span<Observer* const> observers) {
+/// Runs one head's thread blocks of every launch in which it takes part. `program_of(launch)`: the
+/// program that passes a launch's operations to the observers.
+template <typename ProgramOf>
+static void run_launches(const Pass& pass, const PassRun& run, Index batch, Index head,
+                         std::span<Observer* const> observers, ProgramOf program_of) {
   ATTNSCOPE_CHECK((run.options.score_steps == score_steps_of(run.problem)), ==, true);
   for (const Launch& launch : pass.launches) {
     if (launch.once_per_kv_head && !last_of_group(run, head)) continue;
     TileGrid grid = launch.grid(run.problem, run.tiling, run.options);
     grid.set_batch(batch);
-    Program program(observers);
+    Program program = program_of(launch);
     for (Observer* observer : observers) observer->begin_launch(launch.name, grid);
     run_blocks(launch, grid, run, batch, head, program, observers);
     for (Observer* observer : observers) observer->end_launch();
   }
+}
+
+void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
+              std::span<Observer* const> observers) {
+  run_launches(pass, run, batch, head, observers,
+               [&](const Launch& /*launch*/) { return Program(observers); });
+}
+
+void count_blocks(const Pass& pass, const PassRun& run, Index batch, Index head,
+                  std::span<CountingObserver* const> counters) {
+  const std::vector<Observer*> observers(counters.begin(), counters.end());
+  run_launches(pass, run, batch, head, observers, [&](const Launch& launch) {
+    return launch.by_agents() ? Program(std::span<Observer* const>(observers)) : Program(counters);
+  });
 }
 
 void count_head(const Pass& pass, const PassRun& run, Index batch, Index head,

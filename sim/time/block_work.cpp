@@ -34,11 +34,12 @@ static bool is_first_masked(const TileOp& op, const TileGrid& grid) {
 
 /// Counts the consumers that mask a step's scores, and those whose rows see neither its keys nor
 /// any later ones.
-void BlockWorkRecorder::count_consumers(const Tile& S, BlockWork& work) const {
+void BlockWorkRecorder::count_consumers(const Tile& S, BlockWork& work) {
   const AttentionProblem& problem = grid_->problem();
   const Index batch = grid_->batch();
   const Index rows = grid_->tiling().Br / consumers_;
   const Index past_last_row = grid_->row_begin(S.i) + grid_->rows_of(S.i);
+  if (grid_->edge(S)) ++cut_steps_;
   Index masking = 0;
   for (Index consumer = 0; consumer < consumers_; ++consumer) {
     const Index first = grid_->row_begin(S.i) + consumer * rows;
@@ -75,6 +76,28 @@ void BlockWorkRecorder::observe(std::span<const TileOp> ops) {
       }
     }
   }
+}
+
+/// The bytes before the first step belong to no other step, and of two equal tiles that the mask
+/// cuts, each consumer may see other parts.
+bool BlockWorkRecorder::repeatable() const {
+  const auto& [before, cut_before] = marks_.back();
+  const BlockWork& work = launches_.back().back();
+  return work.steps == before.steps || (before.steps > 0 && cut_steps_ == cut_before);
+}
+
+void BlockWorkRecorder::repeat(Index times) {
+  BlockWork& work = launches_.back().back();
+  const BlockWork before = marks_.back().work;
+  marks_.pop_back();
+  for (Index BlockWork::*count :
+       {&BlockWork::steps, &BlockWork::left_out, &BlockWork::column_loads, &BlockWork::query_bytes,
+        &BlockWork::read_bytes, &BlockWork::written_bytes}) {
+    work.*count += (work.*count - before.*count) * times;
+  }
+  work.masked_steps += (work.masked_steps - before.masked_steps) * static_cast<double>(times);
+  // Another step begins these anew
+  if (work.steps == before.steps) work.last_bytes += (work.last_bytes - before.last_bytes) * times;
 }
 
 }  // namespace attnscope

@@ -20,6 +20,8 @@ struct BlockWork {
   Index read_bytes = 0;     ///< in total
   Index written_bytes = 0;  ///< in total, including added ones
   Index last_bytes = 0;     ///< written since its last step began
+
+  bool operator==(const BlockWork&) const = default;
 };
 
 /// The way in which one block of the schedule follows another in the kernel.
@@ -56,22 +58,31 @@ struct LaunchWork {
 };
 
 /// Records every block of a head, launch by launch.
-class BlockWorkRecorder : public Observer {
+class BlockWorkRecorder : public CountingObserver {
  public:
   explicit BlockWorkRecorder(Index consumers = 1) : consumers_(consumers) {}
 
   void begin_launch(std::string_view name, const TileGrid& grid) override;
   void begin_block(const BlockId& block) override;
   void observe(std::span<const TileOp> ops) override;
+  void mark() override { marks_.push_back({launches_.back().back(), cut_steps_}); }
+  bool repeatable() const override;
+  void repeat(Index times) override;
 
   const std::vector<std::vector<BlockWork>>& launches() const { return launches_; }
 
  private:
-  void count_consumers(const Tile& S, BlockWork& work) const;
+  void count_consumers(const Tile& S, BlockWork& work);
 
   Index consumers_;
   const TileGrid* grid_ = nullptr;
   std::vector<std::vector<BlockWork>> launches_;
+  Index cut_steps_ = 0;  ///< with several consumers: steps in which the mask hides part of the tile
+  struct Mark {
+    BlockWork work;
+    Index cut_steps;
+  };
+  std::vector<Mark> marks_;
 };
 
 }  // namespace attnscope

@@ -90,8 +90,8 @@ std::vector<std::vector<BlockWork>> work_of_head(const SimulationReport& report,
   const Pass pass = make_head_pass(*find_algorithm(run.algorithm()), run.pass(), pass_run.options);
   BlockWorkRecorder recorder(consumers);
   CancelObserver canceller(cancel);
-  Observer* const observers[] = {&recorder, &canceller};
-  run_head(pass, pass_run, batch, run.problem.heads_per_kv_head() - 1, observers);
+  CountingObserver* const counters[] = {&recorder, &canceller};
+  count_blocks(pass, pass_run, batch, run.problem.heads_per_kv_head() - 1, counters);
   return recorder.launches();
 }
 

@@ -85,5 +85,40 @@ TEST(BlockWork, ConsumersSeeTheKeysOfTheirBatchEntry) {
   EXPECT_EQ(work_of_entry(1).left_out, 0);
 }
 
+/// Expects the same work whether equal tiles are counted once or each runs.
+void expect_counted_as_run(const std::string& algorithm, PassKind kind, const Mask& mask,
+                           Index consumers) {
+  RunSpec spec{.algorithm = algorithm, .pass = kind, .allow_overflow = true};
+  spec.problem = {.batch = 2, .N = 1500, .N_kv = 1700, .mask = mask, .key_lengths = {1700, 900}};
+  spec.set_tiling({96, 32});
+  const GpuDescription gpu = load_gpu("h200").value();
+  const ResolvedRun run = resolve_and_simulate(spec, gpu).value().run;
+  const PassRun pass_run{run.problem, run.tiling, schedule_options(run, gpu), {}};
+  const Pass pass = make_head_pass(*find_algorithm(algorithm), kind, pass_run.options);
+  for (Index batch = 0; batch < 2; ++batch) {
+    BlockWorkRecorder ran(consumers), counted(consumers);
+    Observer* const observers[] = {&ran};
+    run_head(pass, pass_run, batch, 0, observers);
+    CountingObserver* const counters[] = {&counted};
+    count_blocks(pass, pass_run, batch, 0, counters);
+    EXPECT_EQ(ran.launches(), counted.launches()) << "batch entry " << batch;
+  }
+}
+
+TEST(BlockWork, IsTheSameIfEqualTilesAreCountedOnce) {
+  for (const char* algorithm : {"standard", "flash1", "flash2"}) {
+    for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
+      for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::window(500, 20)}) {
+        for (const Index consumers : {1, 2, 3}) {
+          SCOPED_TRACE(testing::Message()
+                       << algorithm << ", backward " << (kind != PassKind::forward) << ", "
+                       << consumers << " consumers");
+          expect_counted_as_run(algorithm, kind, mask, consumers);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace attnscope
