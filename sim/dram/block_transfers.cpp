@@ -65,7 +65,6 @@ void BlockTransfers::begin_launch(std::string_view /*name*/, const TileGrid& gri
   launches_.emplace_back().lists.emplace_back();
   last_list_ = 0;
   followers_.assign(1, 0);
-  list_of_hash_.clear();
 }
 
 void BlockTransfers::begin_block(const BlockId& /*block*/) {
@@ -153,32 +152,35 @@ std::size_t hash_of(std::span<const Transfer> transfers) {
 
 }  // namespace
 
+std::uint32_t BlockTransfers::add_list(std::span<const Transfer> transfers) {
+  LaunchTransfers& launch = launches_.back();
+  const bool only_loads = std::ranges::all_of(
+      transfers, [](const Transfer& one) { return one.kind == TransferKind::load; });
+  launch.lists.push_back({static_cast<std::uint32_t>(launch.transfers.size()),
+                          static_cast<std::uint32_t>(transfers.size()), only_loads});
+  launch.transfers.insert(launch.transfers.end(), transfers.begin(), transfers.end());
+  followers_.push_back(0);
+  return static_cast<std::uint32_t>(launch.lists.size() - 1);
+}
+
 /// The number of the list with these transfers. Blocks move mostly the same lists in the same
-/// order, so the one that followed the previous list the last time comes first.
+/// order, so the one that followed the previous list the last time comes first; then the last one
+/// with the same hash.
 std::uint32_t BlockTransfers::list_of(std::span<const Transfer> transfers) {
   LaunchTransfers& launch = launches_.back();
   const auto has_these = [&](std::uint32_t list) {
-    return std::ranges::equal(launch.of(launch.lists[list]), transfers);
+    return list < launch.lists.size() &&
+           std::ranges::equal(launch.of(launch.lists[list]), transfers);
   };
   std::uint32_t list = followers_[last_list_];
   if (!has_these(list)) {
-    const auto added = static_cast<std::uint32_t>(launch.lists.size());
-    list = list_of_hash_.try_emplace(hash_of(transfers), added).first->second;
-    if (list == added || !has_these(list)) {
-      const bool only_loads = std::ranges::all_of(
-          transfers, [](const Transfer& one) { return one.kind == TransferKind::load; });
-      launch.lists.push_back({static_cast<std::uint32_t>(launch.transfers.size()),
-                              static_cast<std::uint32_t>(transfers.size()), only_loads});
-      launch.transfers.insert(launch.transfers.end(), transfers.begin(), transfers.end());
-      followers_.push_back(0);
-      list = added;
-    }
-    followers_[last_list_] = list;
+    std::uint32_t& of_hash = list_of_hash_[hash_of(transfers) % kHashes];
+    if (!has_these(of_hash)) of_hash = add_list(transfers);
+    list = followers_[last_list_] = of_hash;
   }
   last_list_ = list;
   return list;
 }
-
 /// The end of a block's work is a group without transfers.
 void BlockTransfers::end_block() {
   end_group();

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "sim/ops/observer.h"
@@ -100,6 +99,9 @@ class BlockTransfers : public Observer {
   void begin_group(std::uint32_t tick);
   void end_group();
   std::uint32_t list_of(std::span<const Transfer> transfers);
+  std::uint32_t add_list(std::span<const Transfer> transfers);
+
+  static constexpr std::size_t kHashes = std::size_t{1} << 14U;
 
   const TensorPieces& pieces_;
   std::size_t left_;
@@ -112,7 +114,7 @@ class BlockTransfers : public Observer {
   std::vector<Transfer> in_group_;
   std::uint32_t last_list_ = 0;
   std::vector<std::uint32_t> followers_;  ///< by list: the list that followed it the last time
-  std::unordered_map<std::size_t, std::uint32_t> list_of_hash_;
+  std::vector<std::uint32_t> list_of_hash_ = std::vector<std::uint32_t>(kHashes);
 };
 
 }  // namespace attnscope
