@@ -66,73 +66,77 @@ Index L2Cache::missed_bytes() const {
   return missed;
 }
 
+L2Cache::Moving L2Cache::begin(std::uint32_t piece) const {
+  const unsigned state = states_[piece];
+  return {piece, spread(piece), home_of(piece), state, bytes_of(state)};
+}
+
 FoundIn L2Cache::read(int partition, std::uint32_t piece) {
-  const std::uint32_t hash = spread(piece);
+  Moving moving = begin(piece);
   FoundIn first = FoundIn::own_partition;
   for (Cache& cache : caches_) {
-    const FoundIn found = read(cache, static_cast<std::size_t>(partition), piece, hash);
+    const FoundIn found = read(cache, static_cast<std::size_t>(partition), moving);
     if (cache.number == 0) first = found;
   }
+  end(moving);
   return first;
 }
 
-inline FoundIn L2Cache::read(Cache& cache, std::size_t own, std::uint32_t piece,
-                             std::uint32_t hash) {
-  const std::size_t set = cache.sets.of(hash);
-  if (use(cache, own, set, piece)) return FoundIn::own_partition;
+inline FoundIn L2Cache::read(Cache& cache, std::size_t own, Moving& moving) {
+  const std::size_t set = cache.sets.of(moving.hash);
+  if (use(cache, own, set, moving)) return FoundIn::own_partition;
   Traffic& traffic = traffic_[cache.number];
-  traffic.missed += bytes_of(piece);
-  const std::size_t home = home_of(piece);
-  if (home != own && use(cache, home, set, piece)) return FoundIn::other_partition;
-  traffic.read += bytes_of(piece);
+  traffic.missed += moving.bytes;
+  if (moving.home != own && use(cache, moving.home, set, moving)) return FoundIn::other_partition;
+  traffic.read += moving.bytes;
   return FoundIn::dram;
 }
 
 void L2Cache::write(std::uint32_t piece) {
-  const std::uint32_t hash = spread(piece);
-  for (Cache& cache : caches_) write(cache, piece, hash);
+  Moving moving = begin(piece);
+  for (Cache& cache : caches_) write(cache, moving);
+  end(moving);
 }
 
 FoundIn L2Cache::add(std::uint32_t piece) {
-  const std::uint32_t hash = spread(piece);
+  Moving moving = begin(piece);
   FoundIn first = FoundIn::own_partition;
   for (Cache& cache : caches_) {
-    const FoundIn found = write(cache, piece, hash);
+    const FoundIn found = write(cache, moving);
     if (cache.number == 0) first = found;
     if (found == FoundIn::own_partition) continue;
-    traffic_[cache.number].read += bytes_of(piece);
-    traffic_[cache.number].missed += bytes_of(piece);
+    traffic_[cache.number].read += moving.bytes;
+    traffic_[cache.number].missed += moving.bytes;
   }
+  end(moving);
   return first;
 }
 
 /// `dram` if the piece's home partition did not hold it.
-inline FoundIn L2Cache::write(Cache& cache, std::uint32_t piece, std::uint32_t hash) {
-  const std::size_t home = home_of(piece), set = cache.sets.of(hash);
-  const bool was_held = use(cache, home, set, piece);
-  set_bits(piece, dirty_bit(cache));
-  if (partitions_ > 1) drop_copy(cache, 1 - home, set, piece);  // it would now be stale
+inline FoundIn L2Cache::write(Cache& cache, Moving& moving) {
+  const std::size_t set = cache.sets.of(moving.hash);
+  const bool was_held = use(cache, moving.home, set, moving);
+  moving.state |= dirty_bit(cache);
+  if (partitions_ > 1) drop_copy(cache, 1 - moving.home, set, moving);  // it would now be stale
   return was_held ? FoundIn::own_partition : FoundIn::dram;
 }
 
 /// Makes the piece the most recent one of its set; false if it was not held before.
-inline bool L2Cache::use(Cache& cache, std::size_t partition, std::size_t set,
-                         std::uint32_t piece) {
+inline bool L2Cache::use(Cache& cache, std::size_t partition, std::size_t set, Moving& moving) {
   Set& used = cache.partitions[partition][set];
-  if (used.newest == piece) return true;
-  if ((states_[piece] & held_bit(cache, partition)) != 0) {
-    make_newest(used, piece);
+  if ((moving.state & held_bit(cache, partition)) != 0) {
+    if (used.newest != moving.piece) make_newest(used, moving.piece);
     return true;
   }
-  insert(cache, partition, used, piece);
+  insert(cache, partition, used, moving);
   return false;
 }
 
 /// Moves the pieces that were used more recently back by one place.
-void L2Cache::make_newest(Set& set, std::uint32_t piece) {
+inline void L2Cache::make_newest(Set& set, std::uint32_t piece) {
   set.newest = piece;
-  std::uint32_t* const ring = &rings_[set.ring * ring_places_];
-  const std::size_t mask = ring_places_ - 1;
+  std::uint32_t* const ring = &rings_[set.ring];
+  const std::uint32_t mask = ring_places_ - 1;
   std::uint32_t moved = piece;
   for (std::uint32_t number = set.oldest + set.count - 1;; --number) {
     std::swap(moved, ring[number & mask]);
@@ -140,20 +144,16 @@ void L2Cache::make_newest(Set& set, std::uint32_t piece) {
   }
 }
 
-void L2Cache::insert(Cache& cache, std::size_t partition, Set& set, std::uint32_t piece) {
-  const Index bytes = bytes_of(piece);
-  while (set.count > 0 && set.held_bytes + bytes > cache.set_bytes) {
+inline void L2Cache::insert(Cache& cache, std::size_t partition, Set& set, Moving& moving) {
+  while (set.count > 0 && set.held_bytes + moving.bytes > cache.set_bytes) {
     drop_oldest(cache, partition, set);
   }
-  if (set.ring == kNone) {
-    set.ring = static_cast<std::uint32_t>(rings_.size() / ring_places_);
-    rings_.resize(rings_.size() + ring_places_);
-  }
+  if (set.ring == kNone) add_ring(set);
   if (set.count == ring_places_) widen_rings();
-  set.newest = place(set, set.oldest + set.count) = piece;
+  set.newest = place(set, set.oldest + set.count) = moving.piece;
   ++set.count;
-  set.held_bytes += bytes;
-  set_bits(piece, held_bit(cache, partition));
+  set.held_bytes += moving.bytes;
+  moving.state |= held_bit(cache, partition);
 }
 
 /// Without branches: whether a piece is at home and dirty is as hard to predict as a coin toss.
@@ -161,37 +161,44 @@ inline void L2Cache::drop_oldest(Cache& cache, std::size_t partition, Set& set) 
   const std::uint32_t piece = place(set, set.oldest);
   ++set.oldest;
   --set.count;
+  const unsigned state = states_[piece];
   const unsigned dirty = home_of(piece) == partition ? dirty_bit(cache) : 0;
-  const Index bytes = bytes_of(piece);
+  const Index bytes = bytes_of(state);
   set.held_bytes -= bytes;
-  traffic_[cache.number].written += (states_[piece] & dirty) != 0 ? bytes : 0;
-  clear_bits(piece, held_bit(cache, partition) | dirty);
+  traffic_[cache.number].written += (state & dirty) != 0 ? bytes : 0;
+  states_[piece] = static_cast<PieceState>(state & ~(held_bit(cache, partition) | dirty));
 }
 
 /// Removes the piece from the partition, which is not its home.
 inline void L2Cache::drop_copy(Cache& cache, std::size_t partition, std::size_t set,
-                               std::uint32_t piece) {
-  if ((states_[piece] & held_bit(cache, partition)) == 0) return;
+                               Moving& moving) {
+  if ((moving.state & held_bit(cache, partition)) == 0) return;
   Set& used = cache.partitions[partition][set];
-  make_newest(used, piece);
+  make_newest(used, moving.piece);
   --used.count;
   used.newest = used.count > 0 ? place(used, used.oldest + used.count - 1) : kNone;
-  used.held_bytes -= bytes_of(piece);
-  clear_bits(piece, held_bit(cache, partition));
+  used.held_bytes -= moving.bytes;
+  moving.state &= ~held_bit(cache, partition);
+}
+
+void L2Cache::add_ring(Set& set) {
+  set.ring = static_cast<std::uint32_t>(rings_.size());
+  rings_.resize(rings_.size() + ring_places_);
 }
 
 /// Doubles the places of every ring: a set holds many small pieces.
 void L2Cache::widen_rings() {
   std::vector<std::uint32_t> wide(2 * rings_.size());
-  const std::size_t places = std::exchange(ring_places_, 2 * ring_places_);
+  const std::uint32_t places = std::exchange(ring_places_, 2 * ring_places_);
   for (Cache& cache : caches_) {
     for (std::vector<Set>& sets : cache.partitions) {
       for (Set& set : sets) {
         if (set.ring == kNone) continue;
+        const std::uint32_t wide_ring = 2 * set.ring;
         for (std::uint32_t n = 0; n < set.count; ++n) {
-          wide[set.ring * ring_places_ + n] =
-              rings_[set.ring * places + ((set.oldest + n) & (places - 1))];
+          wide[wide_ring + n] = rings_[set.ring + ((set.oldest + n) & (places - 1))];
         }
+        set.ring = wide_ring;
         set.oldest = 0;
       }
     }

@@ -90,7 +90,7 @@ class L2Cache {
   /// The pieces that a set holds, in the order of their last use: a ring in `rings_`.
   struct Set {
     std::uint32_t newest = kNone;
-    std::uint32_t ring = kNone;  ///< none before the first piece
+    std::uint32_t ring = kNone;  ///< first place of its ring; none before the first piece
     std::uint32_t oldest = 0;    ///< place of the oldest piece, modulo the places of a ring
     std::uint32_t count = 0;
     Index held_bytes = 0;
@@ -114,25 +114,32 @@ class L2Cache {
   }
   /// Whether the piece in its home partition differs from DRAM.
   static unsigned dirty_bit(const Cache& cache) { return held_bit(cache, kMostPartitions); }
-  void set_bits(std::uint32_t piece, unsigned bits) {
-    states_[piece] = static_cast<PieceState>(states_[piece] | bits);
-  }
-  void clear_bits(std::uint32_t piece, unsigned bits) {
-    states_[piece] = static_cast<PieceState>(states_[piece] & ~bits);
-  }
 
-  Index bytes_of(std::uint32_t piece) const { return sizes_[states_[piece] >> kFirstSizeBit]; }
+  /// A piece during its transfer through the caches: what they need to know, looked up once. Its
+  /// state is stored when the transfer ends; no cache evicts it before.
+  struct Moving {
+    std::uint32_t piece;
+    std::uint32_t hash;
+    std::size_t home;
+    unsigned state;
+    Index bytes;
+  };
+  Moving begin(std::uint32_t piece) const;
+  void end(const Moving& moving) { states_[moving.piece] = static_cast<PieceState>(moving.state); }
+
+  Index bytes_of(unsigned state) const { return sizes_[state >> kFirstSizeBit]; }
   std::size_t home_of(std::uint32_t piece) const;
   std::uint32_t& place(const Set& set, std::uint32_t number) {
-    return rings_[set.ring * ring_places_ + (number & (ring_places_ - 1))];
+    return rings_[set.ring + (number & (ring_places_ - 1))];
   }
-  FoundIn read(Cache& cache, std::size_t own, std::uint32_t piece, std::uint32_t hash);
-  FoundIn write(Cache& cache, std::uint32_t piece, std::uint32_t hash);
-  bool use(Cache& cache, std::size_t partition, std::size_t set, std::uint32_t piece);
+  FoundIn read(Cache& cache, std::size_t own, Moving& moving);
+  FoundIn write(Cache& cache, Moving& moving);
+  bool use(Cache& cache, std::size_t partition, std::size_t set, Moving& moving);
   void make_newest(Set& set, std::uint32_t piece);
-  void insert(Cache& cache, std::size_t partition, Set& set, std::uint32_t piece);
+  void insert(Cache& cache, std::size_t partition, Set& set, Moving& moving);
   void drop_oldest(Cache& cache, std::size_t partition, Set& set);
-  void drop_copy(Cache& cache, std::size_t partition, std::size_t set, std::uint32_t piece);
+  void drop_copy(Cache& cache, std::size_t partition, std::size_t set, Moving& moving);
+  void add_ring(Set& set);
   void widen_rings();
 
   std::size_t partitions_;
@@ -140,8 +147,8 @@ class L2Cache {
   std::vector<Index> sizes_;        ///< different sizes of pieces, in bytes
   std::vector<Cache> caches_;
   std::vector<Traffic> traffic_;
-  std::vector<std::uint32_t> rings_;       ///< pieces, one ring after another
-  std::size_t ring_places_ = 2 * kL2Ways;  ///< of one ring; a power of two
+  std::vector<std::uint32_t> rings_;         ///< pieces, one ring after another
+  std::uint32_t ring_places_ = 2 * kL2Ways;  ///< of one ring; a power of two
 };
 
 }  // namespace attnscope
