@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <functional>
 #include <thread>
+#include <utility>
 
 #include "app/report/parallel_for.h"
 #include "app/report/report_text.h"
@@ -18,11 +21,25 @@ struct ModelledRow {
   Result<SimulationReport> model;
 };
 
-/// Predicts the DRAM bytes of every row, on all cores.
+/// The tiles of scores of all heads, which determine how long a prediction takes.
+double score_tiles(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  return static_cast<double>(problem.batch * problem.heads) *
+         static_cast<double>(ceil_div(problem.N, run.tiling.Br)) *
+         static_cast<double>(ceil_div(problem.N_kv, run.tiling.Bc));
+}
+
+/// Predicts the DRAM bytes and the time of every row, on all cores: the longest predictions first,
+/// so that the cores finish at about the same time.
 void predict_rows(std::vector<ModelledRow>& rows, const MeasuredOn& on, const GpuDescription& gpu) {
-  parallel_for(rows.size(), std::thread::hardware_concurrency(), [&](std::size_t n) {
-    auto& [row, model] = rows[n];
-    if (model) predict_recorded_run(model.value(), gpu, *row, on);
+  std::vector<std::pair<double, ModelledRow*>> by_work;
+  for (ModelledRow& row : rows) {
+    if (row.model) by_work.emplace_back(score_tiles(row.model.value().run), &row);
+  }
+  std::ranges::stable_sort(by_work, std::greater<>(), &std::pair<double, ModelledRow*>::first);
+  parallel_for(by_work.size(), std::thread::hardware_concurrency(), [&](std::size_t n) {
+    ModelledRow& modelled = *by_work[n].second;
+    predict_recorded_run(modelled.model.value(), gpu, *modelled.row, on);
   });
 }
 
