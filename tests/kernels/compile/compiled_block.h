@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cstdlib>
 #include <string>
 
 #include "kernels/catalog.h"
-#include "kernels/compile/kernel_cache.h"
+#include "kernels/compile/kernel_compiler.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "tests/support/kernel_run.h"
@@ -39,16 +39,22 @@ inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& r
   return {};
 }
 
-/// The program's kernel. Tests of one process that compile the same program share it.
+/// The compiler that all tests share. CTest gives the shards of one run an empty folder for their
+/// kernels, so that no shard compiles what another one has compiled; a program that is run by
+/// itself keeps them in memory.
+inline KernelCompiler& shared_compiler() {
+  const char* const folder = std::getenv("ATTNSCOPE_SHARED_KERNELS");
+  static KernelCompiler compiler{KernelCache(folder != nullptr ? folder : "")};
+  return compiler;
+}
+
+/// The program's kernel, from the shared compiler.
 inline CompiledKernel compiled(const BlockProgram& block) {
   KernelProgram program = block.program;
   program.architecture = "sm_90a";
-  static std::map<std::string, CompiledKernel> made;
-  const std::string key = cache_key(program, "");
-  if (const auto found = made.find(key); found != made.end()) return found->second;
-  const auto kernel = compile(program);
-  EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
-  return kernel.ok() ? made[key] = kernel.value() : CompiledKernel();
+  const auto obtained = shared_compiler().obtain(program);
+  EXPECT_TRUE(obtained.ok()) << (obtained.ok() ? "" : obtained.error().message);
+  return obtained.ok() ? *obtained.value().kernel : CompiledKernel();
 }
 
 /// Expects that its threads have enough registers and spill none to memory.

@@ -79,39 +79,35 @@ class OneText {
   int hooks_ = 0;
 };
 
-BlockProgram as_one_text(const BlockProgram& block, bool with_hooks) {
-  const OneText source(block.program, with_hooks);
-  EXPECT_EQ(source.hooks() > 0, !with_hooks) << block.program.expression;
-  BlockProgram whole = block;
-  whole.program.sources.clear();
-  whole.program.text = source.text();
+KernelProgram as_one_text(const KernelProgram& program, bool with_hooks, const char* architecture) {
+  const OneText source(program, with_hooks);
+  EXPECT_EQ(source.hooks() > 0, !with_hooks) << program.expression;
+  KernelProgram whole = program;
+  whole.architecture = architecture;
+  whole.sources.clear();
+  whole.text = source.text();
   return whole;
 }
 
-CompiledKernel compiled_as_one_text(const BlockProgram& block, bool with_hooks) {
-  return compiled(as_one_text(block, with_hooks));
-}
-
-/// Its PTX, which takes a fraction of the time of machine code.
-std::string ptx_as_one_text(const BlockProgram& block, bool with_hooks) {
-  KernelProgram program = as_one_text(block, with_hooks).program;
-  program.architecture = "compute_90a";
-  const auto kernel = compile(program);
+/// Compiled anew by each call.
+CompiledKernel compiled_as_one_text(const BlockProgram& block, bool with_hooks,
+                                    const char* architecture) {
+  const auto kernel = compile(as_one_text(block.program, with_hooks, architecture));
   EXPECT_TRUE(kernel.ok()) << (kernel.ok() ? "" : kernel.error().message);
-  return kernel.ok() ? kernel.value().ptx : "";
+  return kernel.ok() ? kernel.value() : CompiledKernel();
 }
 
 /// Whether the program compiles to the same machine code with its hooks and without. Equal PTX is
-/// equal machine code; only if it differs is machine code compared. NVRTC 13.0 does not always
-/// write the same code for one source (about three of 100 compilations of the fp32 backward kernel
-/// differ), so a pair that differs is compiled again.
+/// equal machine code, and takes a fraction of the time; only if it differs is machine code
+/// compared. NVRTC 13.0 does not always write the same code for one source (about three of 100
+/// compilations of the fp32 backward kernel differ), so a pair that differs is compiled again.
 bool hooks_are_free(const BlockProgram& block) {
-  const std::string ptx = ptx_as_one_text(block, true);
-  if (!ptx.empty() && ptx == ptx_as_one_text(block, false)) return true;
+  const std::string ptx = compiled_as_one_text(block, false, "compute_90a").ptx;
+  if (!ptx.empty() && ptx == compiled(block).ptx) return true;
   constexpr int kTries = 6;
   for (int i = 0; i < kTries; ++i) {
-    const CompiledKernel with = compiled_as_one_text(block, true);
-    const CompiledKernel without = compiled_as_one_text(block, false);
+    const CompiledKernel with = compiled_as_one_text(block, true, "sm_90a");
+    const CompiledKernel without = compiled_as_one_text(block, false, "sm_90a");
     if (with.resources == without.resources && with.cubin == without.cubin) return true;
   }
   return false;

@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <set>
 
-#include "kernels/compile/kernel_compiler.h"
 #include "kernels/measure/calibrate/operation_benchmarks.h"
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "tests/kernels/compile/compiled_block.h"
 #include "tests/kernels/compile/machine_code.h"
-#include "tests/support/temp_dir.h"
 
 namespace attnscope::kernels {
 namespace {
@@ -40,18 +38,16 @@ bool is_step(const KernelProgram& program) {
 }
 
 TEST(CalibrationPrograms, AreCompiledForEveryGpuWithoutSpills) {
-  const test::TempDir cache;
   for (const auto& [compute_capability, architecture] :
        {std::pair{"9.0", "sm_90a"}, {"8.0", "sm_80"}, {"8.9", "sm_89"}, {"10.0", "sm_100a"}}) {
     auto programs = calibration_programs(target_of(compute_capability));
     std::erase_if(programs, is_step);  // there are many; other tests check them
     EXPECT_GT(programs.size(), 30u);
     for (KernelProgram& program : programs) program.architecture = architecture;
-    KernelCompiler compiler{KernelCache(cache.path())};
-    const auto error = compiler.obtain_all(programs, {});
+    const auto error = shared_compiler().obtain_all(programs, {});
     ASSERT_FALSE(error) << error->message;
     for (const KernelProgram& program : programs) {
-      const auto obtained = compiler.obtain(program);
+      const auto obtained = shared_compiler().obtain(program);
       ASSERT_TRUE(obtained.ok()) << obtained.error().message;
       const KernelResources& used = obtained.value().kernel->resources;
       EXPECT_EQ(used.spill_stores, 0) << program.expression << " " << architecture;
