@@ -19,13 +19,22 @@ namespace {
 using nlohmann::json;
 using test::expect_refused;
 
-/// A shipped recording with one row, changed.
+/// A shipped recording with its first row alone; read once.
+const json& recording_of_one_row() {
+  static const json recording = [] {
+    json document = json::parse(read_text(find_assets_dir().value() / "recordings" / "h200.json"));
+    document["rows"] = json::array({json(document["rows"][0])});
+    return document;
+  }();
+  return recording;
+}
+
+/// The same, changed.
 json recording_with(const json& problem, const json& members) {
-  json document = json::parse(read_text(find_assets_dir().value() / "recordings" / "h200.json"));
-  json row = document["rows"][0];
+  json document = recording_of_one_row();
+  json& row = document["rows"][0];
   row["problem"].update(problem);
   row.update(members);
-  document["rows"] = json::array({row});
   return document;
 }
 

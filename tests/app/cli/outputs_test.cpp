@@ -222,7 +222,7 @@ class OnATerminal {
 };
 
 TEST(Progress, LongWorkCountsItsSecondsOnATerminal) {
-  OnATerminal cli({"simulate", "--algorithm", "flash2", "--seq-len", "2000000", "--mask",
+  OnATerminal cli({"simulate", "--algorithm", "flash2", "--seq-len", "1000000", "--mask",
                    "window:3,5", "--block-rows", "1", "--block-cols", "1"});
   EXPECT_THAT(cli.read_until("counting"), HasSubstr("\r\x1b[Kcounting"));
   // Stop the program, so that its work takes more than a second on every machine
