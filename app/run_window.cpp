@@ -143,6 +143,29 @@ class StateKeeper {
   std::optional<FileThread> files_{std::in_place, [] {}};
 };
 
+/// Waits between two frames: briefly while the screen moves, and for some time after an event or a
+/// new picture, because their effects may take several frames, such as the size of a menu that has
+/// just been opened.
+class FramePacer {
+ public:
+  void note_change() { lively_until_s_ = steady_now_s() + kLivelySeconds; }
+
+  /// Handles events until the frame after the one that began at `began_s` is due.
+  void wait(Window& window, double began_s, bool moving) {
+    const double drawn_s = steady_now_s();
+    const bool lively = moving || drawn_s < lively_until_s_;
+    const double wait_s = lively ? kFrameSeconds - (drawn_s - began_s) : kIdleSeconds;
+    window.handle_events(std::max(wait_s, 0.0));
+    const bool woken = steady_now_s() - drawn_s < wait_s - kTimerSlackSeconds;
+    if (woken) note_change();
+  }
+
+ private:
+  static constexpr double kLivelySeconds = 0.15;
+  static constexpr double kTimerSlackSeconds = 0.002;
+  double lively_until_s_ = 0.0;
+};
+
 }  // namespace
 
 int run_window(const Arguments& arguments, Scene scene, const std::optional<UserState>& remembered,
@@ -178,17 +201,17 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
            (dumps_settled && settled_frames >= kFramesBeforeDump);
   };
   StateKeeper keeper(arguments.state);
+  FramePacer pacer;
   while (!finished()) {
     const double began_s = steady_now_s();
-    windowed.draw_frame();
+    if (windowed.draw_changes()) pacer.note_change();
     keeper.collect();
     keeper.keep(app, window);
     if (arguments.log_frames) log_frame(windowed, window);
     settled_frames = windowed.settled() ? settled_frames + 1 : 0;
     const bool moving =
         app.view.playing || !windowed.settled() || dumps_settled || app.notice.has_value();
-    const double wait_s = moving ? kFrameSeconds - (steady_now_s() - began_s) : kIdleSeconds;
-    window.handle_events(std::max(wait_s, 0.0));
+    pacer.wait(window, began_s, moving);
   }
 
   if (arguments.dump_ui) {

@@ -69,9 +69,26 @@ void WindowedApp::build_frame(const std::function<void()>& put_input) {
 
 void WindowedApp::draw_frame(const std::function<void()>& put_input) {
   build_frame(put_input);
+  show_frame();
+  finish_frame();
+}
+
+bool WindowedApp::draw_changes() {
+  build_frame();
+  const bool is_new = session_.note_picture(window_.width(), window_.height(), screen_.surfaces());
+  if (window_.take_redraw_request() || is_new) show_frame();
+  finish_frame();
+  return is_new;
+}
+
+void WindowedApp::show_frame() {
   session_.render(window_.width(), window_.height(), screen_.surfaces());
-  if (const auto text = app_.take_clipboard()) ImGui::SetClipboardText(text->c_str());
   window_.present();
+}
+
+/// Does what follows the drawing of a frame.
+void WindowedApp::finish_frame() {
+  if (const auto text = app_.take_clipboard()) ImGui::SetClipboardText(text->c_str());
   save_pictures();
   cpu_began_s_ = thread_cpu_s();
 }

@@ -31,6 +31,9 @@ class WindowedApp {
   /// Updates the app, then draws, rasterises and presents its screen. `put_input` runs before
   /// ImGui::NewFrame().
   void draw_frame(const std::function<void()>& put_input = {});
+  /// Like draw_frame(), but a picture that the window already shows is neither rasterised nor
+  /// presented again. Returns whether the picture is a new one.
+  bool draw_changes();
   /// Like draw_frame(), but without rasterising and presenting.
   void build_frame(const std::function<void()>& put_input = {});
 
@@ -47,6 +50,8 @@ class WindowedApp {
 
  private:
   Scales scales(bool presenter) const;
+  void show_frame();
+  void finish_frame();
   void save_pictures();
   void save_picture(const PanelPicture& picture);
 

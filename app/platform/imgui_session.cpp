@@ -134,6 +134,7 @@ void ImGuiSession::begin_frame(ThemeName name, float layout_scale, float font_sc
   if (font_scales != font_scales_) {
     loaded_ = load_fonts(font_files_, font_scales);
     font_scales_ = std::move(font_scales);
+    contents_.clear();  // the same letters may now look different
 #if IMGUI_VERSION_NUM < 19200
     ImGui_ImplOpenGL3_DestroyFontsTexture();
     ImGui_ImplOpenGL3_CreateFontsTexture();
@@ -168,6 +169,11 @@ void ImGuiSession::render(int width, int height, std::span<const Surface> surfac
   }
   glDisable(GL_SCISSOR_TEST);
   opaque_fills_.render(*ImGui::GetDrawData());
+}
+
+bool ImGuiSession::note_picture(int width, int height, std::span<const Surface> surfaces) {
+  return contents_.replace(*ImGui::GetDrawData(), surfaces, app::theme(theme_).background, width,
+                           height);
 }
 
 }  // namespace attnscope::app

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "app/platform/frame_contents.h"
 #include "app/platform/opaque_fills.h"
-#include "app/ui/named_rects.h"
 #include "app/ui/theme.h"
 
 namespace attnscope::app {
@@ -27,13 +27,6 @@ FontFiles find_font_files();
 /// is replaced by the next best, ultimately by ImGui's own, so this cannot fail. The texture must
 /// be uploaded again afterwards.
 std::vector<Fonts> load_fonts(const FontFiles& files, const std::vector<float>& scales);
-
-/// A rectangle of one opaque colour behind everything that Dear ImGui draws. With a software
-/// renderer, filling large surfaces this way costs a fraction of drawing blended triangles.
-struct Surface {
-  Rect rect;
-  ImU32 color = 0;
-};
 
 /// One ImGui context with the OpenGL 3 backend. Create it after the OpenGL context, and destroy it
 /// first.
@@ -56,6 +49,9 @@ class ImGuiSession {
   /// Draws the surfaces and, over them, the rendered frame into the bound framebuffer of this size
   /// in pixels.
   void render(int width, int height, std::span<const Surface> surfaces);
+  /// Notes the picture that render() draws with these arguments. Returns whether it differs from
+  /// the one noted before.
+  bool note_picture(int width, int height, std::span<const Surface> surfaces);
 
  private:
   const FontFiles font_files_ = find_font_files();
@@ -65,6 +61,7 @@ class ImGuiSession {
   ThemeName theme_ = ThemeName::dark;
   float layout_scale_ = 0.0f;
   OpaqueFills opaque_fills_;
+  FrameContents contents_;
 };
 
 }  // namespace attnscope::app

@@ -27,7 +27,7 @@ bool is_action(int key, int mods) {
 
 void InputQueue::attach(GLFWwindow* window) {
   window_ = window;
-  attach_drop();
+  attach_requests();
   glfwSetKeyCallback(window, [](GLFWwindow* w, int key, int scancode, int action, int mods) {
     if (action == GLFW_REPEAT) return;  // Dear ImGui repeats held keys itself, once per frame
     static_cast<InputQueue*>(glfwGetWindowUserPointer(w))
@@ -64,17 +64,20 @@ void InputQueue::pump() {
 
 void InputQueue::attach(GLFWwindow* window) {
   window_ = window;
-  attach_drop();
+  attach_requests();
 }
 void InputQueue::pump() {}
 
 #endif
 
-void InputQueue::attach_drop() {
+void InputQueue::attach_requests() {
   glfwSetWindowUserPointer(window_, this);
   glfwSetDropCallback(window_, [](GLFWwindow* window, int count, const char** paths) {
     auto* queue = static_cast<InputQueue*>(glfwGetWindowUserPointer(window));
     queue->dropped_.insert(queue->dropped_.end(), paths, paths + count);
+  });
+  glfwSetWindowRefreshCallback(window_, [](GLFWwindow* window) {
+    static_cast<InputQueue*>(glfwGetWindowUserPointer(window))->needs_redraw_ = true;
   });
 }
 

@@ -23,7 +23,8 @@ namespace attnscope::app {
 
 class InputQueue {
  public:
-  /// Takes over the key, character and drop callbacks; call it after Dear ImGui installs its own.
+  /// Takes over the key, character, drop and refresh callbacks; call it after Dear ImGui installs
+  /// its own.
   void attach(GLFWwindow* window);
   /// Passes on the events that fit into the frame that begins now.
   void pump();
@@ -31,9 +32,11 @@ class InputQueue {
   bool pending() const { return !events_.empty(); }
   /// The files that were dropped on the window since the last call.
   std::vector<std::string> take_dropped_files() { return std::exchange(dropped_, {}); }
+  /// Whether the window has lost its picture since the last call.
+  bool take_redraw_request() { return std::exchange(needs_redraw_, false); }
 
  private:
-  void attach_drop();
+  void attach_requests();
 
   struct KeyEvent {
     int key, scancode, action, mods;
@@ -45,6 +48,7 @@ class InputQueue {
   GLFWwindow* window_ = nullptr;
   std::deque<std::variant<KeyEvent, CharEvent>> events_;
   std::vector<std::string> dropped_;
+  bool needs_redraw_ = false;
 };
 
 /// Buttons, text and tensors need at least this size, so the user cannot make the window smaller.
@@ -84,6 +88,10 @@ class Window {
   void move_to(const WindowRect& place);
   /// The files that were dropped on the window since the last call.
   std::vector<std::string> take_dropped_files() { return input_.take_dropped_files(); }
+
+  /// Whether the window has lost its picture since the last call, because another window covered it
+  /// or it was hidden.
+  bool take_redraw_request() { return input_.take_redraw_request(); }
 
   /// Handles pending events; if there are none, waits for the next, at most `wait_s` seconds.
   void handle_events(double wait_s);
