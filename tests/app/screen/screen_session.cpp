@@ -123,9 +123,13 @@ void ScreenSession::run(double seconds) {
 
 void ScreenSession::settle() {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  // Frames take time from the work that they wait for: the longer it takes, the fewer are drawn
+  constexpr std::chrono::milliseconds kLongestPause{16};
+  std::chrono::milliseconds pause{1};
   do {
     frame();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, kLongestPause);
     ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest";
   } while (!app_.settled() || screen_.busy());
   frame();
