@@ -106,9 +106,7 @@ TEST(RenderLesson, BadRequestsGetOneLineAndStatusTwo) {
 TEST(Window, ALessonIsPlayedByKeyboardAndMouse) {
   const ScratchFolder folder;
   const std::string answers = folder / "student.jsonl";
-  WindowSession window(1600, 900,
-                       std::vector<std::string>{"--lesson", ATTNSCOPE_LESSON_FILE, "--step", "2",
-                                                "--answers", answers});
+  WindowSession window(1600, 900, {.lesson = ATTNSCOPE_LESSON_FILE, .step = 2, .answers = answers});
   window.type("1GB");  // the field has the focus
   window.key("Return");
   window.key("Next");
@@ -127,8 +125,7 @@ TEST(Window, ALessonIsPlayedByKeyboardAndMouse) {
 }
 
 TEST(Window, ARevealedStepShowsItsNumbersAndItsPlace) {
-  WindowSession window(1280, 720,
-                       std::vector<std::string>{"--lesson", ATTNSCOPE_LESSON_FILE, "--step", "2"});
+  WindowSession window(1280, 720, {.lesson = ATTNSCOPE_LESSON_FILE, .step = 2});
   window.click("lesson.show");
   const auto dump = window.final_dump();
   EXPECT_EQ(dump["state"]["lesson"]["phase"], "revealed");
@@ -138,7 +135,7 @@ TEST(Window, ARevealedStepShowsItsNumbersAndItsPlace) {
 }
 
 TEST(Window, EscapeLeavesALesson) {
-  WindowSession window(1600, 900, std::vector<std::string>{"--lesson", ATTNSCOPE_LESSON_FILE});
+  WindowSession window(1600, 900, {.lesson = ATTNSCOPE_LESSON_FILE});
   window.key("Escape");
   const auto dump = window.final_dump();
   EXPECT_FALSE(dump["state"].contains("lesson"));

@@ -3,7 +3,9 @@
 #include <stb_image.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <vector>
 
@@ -47,6 +49,31 @@ Picture read_picture(const std::filesystem::path& path) {
     rgb += 3;
   }
   stbi_image_free(data);
+  return picture;
+}
+
+Picture read_screen(const std::filesystem::path& path) {
+  // The header is a list of big-endian words; after it come its name and the colours of a palette
+  constexpr std::size_t kWords = 25, kWidth = 4, kHeight = 5, kBitsPerPixel = 11;
+  constexpr std::size_t kBytesPerLine = 12, kColors = 19;
+  constexpr std::streamoff kBytesPerColor = 12;
+  std::ifstream file(path, std::ios::binary);
+  std::array<std::uint8_t, 4 * kWords> bytes{};
+  file.read(reinterpret_cast<char*>(bytes.data()), bytes.size());
+  const auto word = [&](std::size_t n) {
+    const std::uint8_t* const at = &bytes[4 * n];
+    return std::uint32_t{at[0]} << 24 | std::uint32_t{at[1]} << 16 | std::uint32_t{at[2]} << 8 |
+           at[3];
+  };
+  const std::uint32_t width = word(kWidth), height = word(kHeight);
+  if (!file || word(kBitsPerPixel) != 32 || word(kBytesPerLine) != 4 * width) return {};
+  Picture picture{static_cast<int>(width), static_cast<int>(height), {}};
+  picture.pixels.resize(std::size_t{width} * height);
+  file.seekg(word(0) + kBytesPerColor * word(kColors));
+  file.read(reinterpret_cast<char*>(picture.pixels.data()),
+            static_cast<std::streamsize>(4 * picture.pixels.size()));
+  if (!file) return {};
+  for (std::uint32_t& pixel : picture.pixels) pixel &= 0xFFFFFFU;
   return picture;
 }
 

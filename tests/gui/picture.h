@@ -24,6 +24,10 @@ bool operator==(const Picture& a, const Picture& b);
 /// Empty when the file is not a picture.
 Picture read_picture(const std::filesystem::path& path);
 
+/// The screen that Xvfb keeps in a file of its -fbdir, in the format of xwd, as it is now; empty
+/// when it is not such a file.
+Picture read_screen(const std::filesystem::path& path);
+
 /// Whether the picture has two pixels of different colours.
 bool has_colors(const Picture& picture);
 

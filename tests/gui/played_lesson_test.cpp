@@ -24,9 +24,7 @@ class WindowStudent {
  public:
   WindowStudent(const std::string& lesson, std::string answers)
       : answers_(std::move(answers)),
-        window_(
-            1600, 900,
-            std::vector<std::string>{"--lesson", lesson, "--step", "1", "--answers", answers_}) {
+        window_(1600, 900, {.lesson = lesson, .step = 1, .answers = answers_}) {
     player().open(lesson, 0);
     screen_.settle();
   }

@@ -1,14 +1,15 @@
 #include "tests/gui/process.h"
 
 #include <fcntl.h>
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <fstream>
-#include <iterator>
 #include <stdexcept>
+#include <string_view>
 
 namespace attnscope::app {
 
@@ -32,23 +33,38 @@ Process::Process(const std::vector<std::string>& words,
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
 
-  pid_ = fork();
-  if (pid_ < 0) throw std::runtime_error("cannot start " + words.front());
-  if (pid_ > 0) return;
-
-  // The child writes to files instead of the terminal, obeys Ctrl+C even when a shell runs the
-  // tests in the background, and then becomes the program
-  signal(SIGINT, SIG_DFL);
-  const int out = open(output.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  const int err = open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  dup2(out, STDOUT_FILENO);
-  dup2(err, STDERR_FILENO);
-  for (const std::string& setting : environment) {
-    const auto equals = setting.find('=');
-    setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
+  // Settings of the caller that the child's override are left out
+  std::vector<char*> settings;
+  for (const std::string& each : environment) settings.push_back(const_cast<char*>(each.c_str()));
+  for (char** inherited = environ; *inherited != nullptr; ++inherited) {
+    const std::string_view setting = *inherited;
+    const std::string_view name = setting.substr(0, setting.find('=') + 1);
+    const bool is_new = std::ranges::none_of(
+        environment, [&](const std::string& each) { return each.starts_with(name); });
+    if (is_new) settings.push_back(*inherited);
   }
-  execvp(argv.front(), argv.data());
-  _exit(127);
+  settings.push_back(nullptr);
+
+  // The child writes to files instead of the terminal, and obeys Ctrl+C even when a shell runs the
+  // tests in the background. Unlike fork(), this does not copy the page tables of the tests, which
+  // hold many runs in memory
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  constexpr int kNew = O_WRONLY | O_CREAT | O_TRUNC;
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, output.c_str(), kNew, 0600);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, errors.c_str(), kNew, 0600);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t interrupts;
+  sigemptyset(&interrupts);
+  sigaddset(&interrupts, SIGINT);
+  posix_spawnattr_setsigdefault(&attributes, &interrupts);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+  const int failure =
+      posix_spawnp(&pid_, argv.front(), &files, &attributes, argv.data(), settings.data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (failure != 0) throw std::runtime_error("cannot start " + words.front());
 }
 
 Process::~Process() {
@@ -78,8 +94,13 @@ Finished run(const std::vector<std::string>& words, const std::vector<std::strin
 }
 
 std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return {};
+  std::string text(static_cast<std::size_t>(file.tellg()), ' ');
+  file.seekg(0);
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
 }
 
 }  // namespace attnscope::app

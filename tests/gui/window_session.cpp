@@ -13,7 +13,10 @@
 #include <stdexcept>
 #include <thread>
 #include <tuple>
+#include <utility>
 #include <vector>
+
+#include "tests/app/screen/screen_session.h"
 
 namespace attnscope::app {
 
@@ -37,55 +40,84 @@ Rect rect_in(const nlohmann::json& dump, const std::string& widget) {
   return {{r[0].get<float>(), r[1].get<float>()}, {r[2].get<float>(), r[3].get<float>()}};
 }
 
-Display::Display(int width, int height) {
-  // The server writes the free display number that it found to a file; -noreset keeps it from
-  // resetting when the last window closes
-  const std::string number = folder_ / "number";
-  const std::string command =
-      fmt::format("exec Xvfb -displayfd 5 -screen 0 {}x{}x24 -nolisten tcp -noreset 5>{}", width,
-                  height, number);
-  server_ = std::make_unique<Process>(std::vector<std::string>{"bash", "-c", command},
-                                      std::vector<std::string>{});
-  for (int tries = 0; tries < 200; ++tries) {
-    const std::string text = read_file(number);
-    if (text.ends_with('\n')) {
-      name_ = fmt::format(":{}", std::string_view(text).substr(0, text.size() - 1));
-      return;
+/// A running Xvfb. It keeps its screen in a file, which is read much faster than through X.
+class Display::Server {
+ public:
+  Server(int width, int height) : width_(width), height_(height) {
+    // The server writes the free display number that it found to a file; -noreset keeps it from
+    // resetting when the last window closes
+    const std::string number = folder_ / "number";
+    const std::string command = fmt::format(
+        "exec Xvfb -displayfd 5 -screen 0 {}x{}x24 -fbdir {} -nocursor -nolisten tcp -noreset 5>{}",
+        width, height, folder_.path().string(), number);
+    process_ = std::make_unique<Process>(std::vector<std::string>{"bash", "-c", command},
+                                         std::vector<std::string>{});
+    for (int tries = 0; tries < 1000; ++tries) {
+      const std::string text = read_file(number);
+      if (text.ends_with('\n')) {
+        name_ = fmt::format(":{}", std::string_view(text).substr(0, text.size() - 1));
+        return;
+      }
+      std::this_thread::sleep_for(10ms);
     }
-    std::this_thread::sleep_for(50ms);
+    throw std::runtime_error("Xvfb did not start; install the Debian package xvfb");
   }
-  throw std::runtime_error("Xvfb did not start; install the Debian package xvfb");
+
+  bool has_size(int width, int height) const { return width_ == width && height_ == height; }
+  std::string setting() const { return "DISPLAY=" + name_; }
+  Picture screen() const { return read_screen(folder_ / "Xvfb_screen0"); }
+
+ private:
+  const int width_, height_;
+  ScratchFolder folder_;
+  std::string name_;
+  std::unique_ptr<Process> process_;
+};
+
+std::vector<std::unique_ptr<Display::Server>>& Display::unused() {
+  static std::vector<std::unique_ptr<Server>> servers;
+  return servers;
 }
 
-namespace {
-
-/// What the app prints when it ends at once. The sessions of one process that start it in the same
-/// way share it.
-const std::string& dump_of_fresh_app(const std::vector<std::string>& words,
-                                     const Display& display) {
-  static std::map<std::vector<std::string>, std::string> dumps;
-  std::string& dump = dumps[words];
-  if (!dump.empty()) return dump;
-  const Finished fresh = run(words, {display.setting()});
-  if (fresh.status != 0) throw std::runtime_error("the app failed: " + fresh.errors);
-  return dump = fresh.output;
+Display::Display(int width, int height) {
+  std::vector<std::unique_ptr<Server>>& all = unused();
+  const auto found =
+      std::ranges::find_if(all, [&](const auto& each) { return each->has_size(width, height); });
+  if (found == all.end()) {
+    server_ = std::make_unique<Server>(width, height);
+    return;
+  }
+  server_ = std::move(*found);
+  all.erase(found);
+  const std::string middle = fmt::format("xdotool mousemove {} {}", width / 2, height / 2);
+  if (run({"bash", "-c", middle}, {setting()}).status != 0) throw std::runtime_error(middle);
 }
 
-}  // namespace
+Display::~Display() {
+  unused().push_back(std::move(server_));
+}
 
-WindowSession::WindowSession(int width, int height, const std::string& scene)
-    : WindowSession(width, height, std::vector<std::string>{"--scene", scene}) {}
+std::string Display::setting() const {
+  return server_->setting();
+}
 
-WindowSession::WindowSession(int width, int height, const std::vector<std::string>& arguments)
-    : display_(width, height) {
-  const std::string size = fmt::format("{}x{}", width, height);
-  std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui", "--size", size};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  first_dump_ = dump_of_fresh_app(words, display_);
+Picture Display::capture() const {
+  return server_->screen();
+}
 
-  std::vector<std::string> longer = words;
-  longer.insert(longer.end(), {"--frames", std::to_string(kMaxFrames), "--log-frames"});
-  app_ = std::make_unique<Process>(longer, std::vector<std::string>{display_.setting()});
+WindowSession::WindowSession(int width, int height, Opened opened)
+    : display_(width, height), width_(width), height_(height), opened_(std::move(opened)) {
+  std::vector<std::string> words{ATTNSCOPE_PROGRAM, "--dump-ui", "--size",
+                                 fmt::format("{}x{}", width, height)};
+  const auto add = [&](const std::string& option, const std::string& value) {
+    if (!value.empty()) words.insert(words.end(), {option, value});
+  };
+  if (opened_.lesson.empty()) add("--scene", opened_.scene);
+  add("--lesson", opened_.lesson);
+  if (opened_.step) add("--step", std::to_string(*opened_.step));
+  add("--answers", opened_.answers);
+  words.insert(words.end(), {"--frames", std::to_string(kMaxFrames), "--log-frames"});
+  app_ = std::make_unique<Process>(words, std::vector<std::string>{display_.setting()});
   std::ignore = screenshot();
 }
 
@@ -160,12 +192,6 @@ void WindowSession::rest() {
   wait_for_frames(kRestingFrames, true);
 }
 
-Picture WindowSession::capture() {
-  const std::string path = folder_ / "shot.bmp";  // a format without compression
-  run_there("import -window root " + path);
-  return read_picture(path);
-}
-
 Picture WindowSession::screenshot() {
   Picture last;
   for (int captures = 0; captures < kMaxCaptures; ++captures) {
@@ -178,7 +204,25 @@ Picture WindowSession::screenshot() {
 }
 
 Rect WindowSession::rect_of(const std::string& widget) const {
-  return rect_in(nlohmann::json::parse(first_dump_), widget);
+  // The sessions of one process that start the app in the same way share the first screen
+  using Start = std::tuple<int, int, std::string, std::string, std::size_t>;
+  static std::map<Start, NamedRects> screens;
+  const std::size_t step = opened_.step.value_or(1);
+  const auto [place, is_new] =
+      screens.try_emplace({width_, height_, opened_.scene, opened_.lesson, step});
+  if (is_new) {
+    test::ScreenSession screen(opened_.scene);
+    screen.resize(static_cast<float>(width_), static_cast<float>(height_));
+    if (opened_.lesson.empty()) {
+      screen.settle();
+    } else {
+      screen.open_lesson(opened_.lesson, step);
+    }
+    place->second = screen.rects();
+  }
+  const auto rect = place->second.find(widget);
+  if (!rect) throw std::runtime_error("no widget " + widget);
+  return *rect;
 }
 
 Finished WindowSession::interrupt() {

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,25 +18,38 @@ Rect rect_in(const nlohmann::json& dump, const std::string& widget);
 /// The window of tests that need no other size, in pixels.
 inline constexpr int kWindowWidth = 1600, kWindowHeight = 900;
 
-/// An Xvfb that belongs to the test.
+/// An Xvfb of this process that no other object of this class uses, with the mouse in the middle of
+/// its screen. The next object may use it again, because it takes a while to start.
 class Display {
  public:
   Display(int width, int height);
+  ~Display();
+  Display(const Display&) = delete;
+  Display& operator=(const Display&) = delete;
+
   /// The setting for a program's environment: "DISPLAY=:N".
-  std::string setting() const { return "DISPLAY=" + name_; }
+  std::string setting() const;
+  /// The screen as it is now, possibly while a picture is being drawn.
+  Picture capture() const;
 
  private:
-  ScratchFolder folder_;
-  std::string name_;
-  std::unique_ptr<Process> server_;
+  class Server;
+  static std::vector<std::unique_ptr<Server>>& unused();
+  std::unique_ptr<Server> server_;
+};
+
+/// What the app shows first.
+struct Opened {
+  std::string scene = "default";
+  std::string lesson = {};               ///< a name or a file, in place of a scene
+  std::optional<std::size_t> step = {};  ///< of the lesson, counted from 1
+  std::string answers = {};              ///< the file for the lesson's answers
 };
 
 /// The app, from start to the JSON that --dump-ui prints at its end.
 class WindowSession {
  public:
-  WindowSession(int width, int height, const std::string& scene = "default");
-  /// Starts with these arguments instead of a scene.
-  WindowSession(int width, int height, const std::vector<std::string>& arguments);
+  WindowSession(int width, int height, Opened opened = {});
 
   // Actions of a user. Each waits until the app has drawn frames with the input, and either rests
   // or plays.
@@ -51,12 +65,11 @@ class WindowSession {
   /// Waits until the app rests or plays.
   void rest();
 
-  /// The screen as it is now, possibly while a picture is being drawn.
-  Picture capture();
+  Picture capture() const { return display_.capture(); }
   /// The screen at rest: two equal captures in a row. Not for an app that is playing.
   Picture screenshot();
 
-  /// The position of the named widget, as a fresh app of the same size and scene reports it.
+  /// The position of the named widget on the first screen: that of a ScreenSession of this size.
   Rect rect_of(const std::string& widget) const;
 
   /// Ends the app as Ctrl+C in its terminal does.
@@ -74,8 +87,8 @@ class WindowSession {
   void wait_for_frames(std::size_t count, bool idle);
 
   Display display_;
-  ScratchFolder folder_;
-  std::string first_dump_;
+  const int width_, height_;
+  const Opened opened_;
   std::unique_ptr<Process> app_;
 };
 

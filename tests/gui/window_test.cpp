@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "app/scene/scene.h"
 #include "app/ui/theme.h"
+#include "tests/app/screen/screen_session.h"
 #include "tests/gui/window_session.h"
 
 namespace attnscope::app {
@@ -22,12 +24,15 @@ std::uint32_t hex_of(ImU32 color) {
   return ((color & 0xFF) << 16) | (color & 0xFF00) | ((color >> 16) & 0xFF);
 }
 
-/// The position of `name` after a click on `opener` has opened it, as found in a separate session.
-Rect rect_behind(const std::string& opener, const std::string& name,
+/// The position of `name` after clicks on the openers have opened it, as found on a screen of the
+/// same size without a window.
+Rect rect_behind(std::initializer_list<std::string> openers, const std::string& name,
                  const std::string& scene = "default") {
-  WindowSession opened(kWindowWidth, kWindowHeight, scene);
-  opened.click(opener);
-  return rect_in(opened.final_dump(), name);
+  test::ScreenSession screen(scene);
+  screen.resize(kWindowWidth, kWindowHeight);
+  screen.settle();
+  for (const std::string& opener : openers) screen.click(opener);
+  return screen.rects().find(name).value();
 }
 
 TEST(Window, TheDefaultSceneShowsTheTensorsInTheirColours) {
@@ -75,6 +80,15 @@ TEST(Window, SpacePlaysAndPauses) {
   EXPECT_EQ(state["step"], state["shown_step"]);
 }
 
+TEST(Window, AHiddenWindowHasItsPictureWhenItIsShownAgain) {
+  WindowSession window(kWindowWidth, kWindowHeight);
+  const Picture before = window.screenshot();
+  window.send("search --name AttnScope windowunmap");
+  EXPECT_FALSE(has_colors(window.capture()));
+  window.send("search --name AttnScope windowmap");
+  EXPECT_EQ(count_different(before, window.screenshot(), whole_screen()), 0);
+}
+
 TEST(Window, TheScrubBarSeeksByMouse) {
   WindowSession window(kWindowWidth, kWindowHeight);
   window.drag_to("transport.scrub", 0.75f);
@@ -98,7 +112,7 @@ TEST(Window, NChangesByKeyboard) {
 }
 
 TEST(Window, NChangesByMouse) {
-  const Rect option = rect_behind("field.seq_len.list", "option.seq_len.128");
+  const Rect option = rect_behind({"field.seq_len.list"}, "option.seq_len.128");
   WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.seq_len.list");
   window.click_at(option);
@@ -108,7 +122,7 @@ TEST(Window, NChangesByMouse) {
 }
 
 TEST(Window, AnotherSceneIsOpenedByMouse) {
-  const Rect option = rect_behind("field.scene", "option.scene.flash1-64");
+  const Rect option = rect_behind({"field.scene"}, "option.scene.flash1-64");
   WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.scene");
   window.click_at(option);
@@ -145,7 +159,7 @@ TEST(Window, ARightClickEnlargesAPanelAndEscapeShowsAllAgain) {
 }
 
 TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
-  const Rect option = rect_behind("field.pass", "option.pass.backward");
+  const Rect option = rect_behind({"field.pass"}, "option.pass.backward");
   WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.pass");
   window.click_at(option);
@@ -157,7 +171,7 @@ TEST(Window, TheBackwardPassIsChosenByMouseAndSteppedThrough) {
 }
 
 TEST(Window, ARaceIsOpenedAndPlayedToItsEnd) {
-  const Rect option = rect_behind("field.scene", "option.scene.race-standard");
+  const Rect option = rect_behind({"field.scene"}, "option.scene.race-standard");
   WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.scene");
   window.click_at(option);
@@ -204,8 +218,8 @@ TEST(Window, CtrlCInItsTerminalEndsItWithOneLine) {
 }
 
 TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
-  const Rect splits = rect_behind("field.more", "field.splits", "split-kv");
-  WindowSession window(kWindowWidth, kWindowHeight, "split-kv");
+  const Rect splits = rect_behind({"field.more"}, "field.splits", "split-kv");
+  WindowSession window(kWindowWidth, kWindowHeight, {.scene = "split-kv"});
   window.click("field.more");
   window.click_at(splits);
   window.key("ctrl+a");
@@ -222,22 +236,18 @@ TEST(Window, SplitsAreTypedBehindTheBarAndTooManyAreAnsweredByTheMostThereAre) {
 }
 
 TEST(Window, ASwitchOfTheKernelIsChosenBehindTheBar) {
-  const Rect swizzle = rect_behind("field.more", "field.switches.swizzle");
-  const auto open_list = [&](WindowSession& window) {
-    window.click("field.more");
-    window.click_at(swizzle);
-  };
-  WindowSession opened(kWindowWidth, kWindowHeight);
-  open_list(opened);
-  const Rect off = rect_in(opened.final_dump(), "option.switches.swizzle.off");
+  const Rect swizzle = rect_behind({"field.more"}, "field.switches.swizzle");
+  const Rect off =
+      rect_behind({"field.more", "field.switches.swizzle"}, "option.switches.swizzle.off");
   WindowSession window(kWindowWidth, kWindowHeight);
-  open_list(window);
+  window.click("field.more");
+  window.click_at(swizzle);
   window.click_at(off);
   EXPECT_EQ(window.final_state()["switches"], "swizzle=off");
 }
 
 TEST(Window, AMissingFileIsReportedWhereItsNameWasTyped) {
-  const Rect q = rect_behind("field.more", "field.q");
+  const Rect q = rect_behind({"field.more"}, "field.q");
   WindowSession window(kWindowWidth, kWindowHeight);
   window.click("field.more");
   window.click_at(q);
