@@ -33,21 +33,28 @@ int count_in(const Picture& picture, const Rect& rect, const Counts& counts) {
   return count;
 }
 
-}  // namespace
-
-Picture read_picture(const std::filesystem::path& path) {
-  Picture picture;
-  int channels = 0;
-  unsigned char* data = stbi_load(path.c_str(), &picture.width, &picture.height, &channels, 3);
-  if (data == nullptr) return {};
-  const auto count =
-      static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.height);
-  picture.pixels.resize(count);
-  const unsigned char* rgb = data;
+/// The picture with three bytes per pixel.
+Picture picture_of_bytes(int width, int height, const unsigned char* rgb) {
+  Picture picture{width, height, {}};
+  picture.pixels.resize(static_cast<std::size_t>(width) * static_cast<std::size_t>(height));
   for (std::uint32_t& pixel : picture.pixels) {
     pixel = (std::uint32_t{rgb[0]} << 16) | (std::uint32_t{rgb[1]} << 8) | rgb[2];
     rgb += 3;
   }
+  return picture;
+}
+
+}  // namespace
+
+Picture picture_of(const Image& image) {
+  return picture_of_bytes(image.width, image.height, image.rgb.data());
+}
+
+Picture read_picture(const std::filesystem::path& path) {
+  int width = 0, height = 0, channels = 0;
+  unsigned char* data = stbi_load(path.c_str(), &width, &height, &channels, 3);
+  if (data == nullptr) return {};
+  Picture picture = picture_of_bytes(width, height, data);
   stbi_image_free(data);
   return picture;
 }
@@ -88,8 +95,12 @@ bool has_colors(const Picture& picture) {
 
 std::size_t count_colors(const Picture& picture) {
   std::vector<bool> seen(std::size_t{1} << 24U);
-  for (const std::uint32_t pixel : picture.pixels) seen[pixel] = true;
-  return static_cast<std::size_t>(std::ranges::count(seen, true));
+  std::size_t count = 0;
+  for (const std::uint32_t pixel : picture.pixels) {
+    count += seen[pixel] ? 0 : 1;
+    seen[pixel] = true;
+  }
+  return count;
 }
 
 int count_near(const Picture& picture, const Rect& rect, std::uint32_t color, int tolerance) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "app/platform/png.h"
 #include "app/ui/named_rects.h"
 
 namespace attnscope::app {
@@ -20,6 +21,8 @@ struct Picture {
   }
 };
 bool operator==(const Picture& a, const Picture& b);
+
+Picture picture_of(const Image& image);
 
 /// Empty when the file is not a picture.
 Picture read_picture(const std::filesystem::path& path);
