@@ -1,4 +1,5 @@
-/// No step of a shipped lesson shows its answer before the question is answered.
+/// No step of a shipped lesson shows its answer before the question is answered, and no text of a
+/// step is cut off, shortened, covered, crossed by a line, or overlaps another.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -284,7 +285,7 @@ void expect_choice_open(const ScreenSession& session, const std::vector<ScreenTe
 
 /// Walks through a lesson once, for simulating its runs takes most of the time: checks each step
 /// before and after "Show me".
-class HiddenAnswers : public testing::TestWithParam<std::string> {
+class LessonSteps : public testing::TestWithParam<std::string> {
  protected:
   /// Expects the question that is on the screen to be open.
   void check_question(const test::AskedStep& asked, lessons::LessonRuns& runs) {
@@ -306,7 +307,7 @@ class HiddenAnswers : public testing::TestWithParam<std::string> {
   std::size_t texts_compared_ = 0;  ///< with numbers that are asked for
 };
 
-TEST_P(HiddenAnswers, AreNeitherShownNorMarkedBeforeTheQuestionIsAnswered) {
+TEST_P(LessonSteps, ShowAnswersOnlyAfterTheQuestionAndNoTextIsCutOrOverlapsAnother) {
   app::LessonPlayer& player = session_.app().lesson_player;
   player.open(GetParam(), 0);
   session_.settle();
@@ -316,13 +317,15 @@ TEST_P(HiddenAnswers, AreNeitherShownNorMarkedBeforeTheQuestionIsAnswered) {
   const std::vector<test::AskedStep> asked = test::asked_steps(GetParam());
   const std::vector<lessons::Step> steps = player.lesson().steps;
   for (std::size_t step = 0; step < steps.size(); ++step) {
-    SCOPED_TRACE(fmt::format("step {}", step + 1));
+    const std::string where = fmt::format("{} step {}", GetParam(), step + 1);
+    SCOPED_TRACE(where);
     player.open(GetParam(), step);
     session_.settle();
     const auto own = std::ranges::find(asked, step, &test::AskedStep::step);
     ASSERT_EQ(own != asked.end(), steps[step].ask.has_value());
     if (own != asked.end()) {
       ASSERT_NO_FATAL_FAILURE(check_question(*own, runs.value()));
+      check_card_texts(session_, where + " asked");
     }
 
     player.act(app::LessonPlayer::Action::show_me);
@@ -330,9 +333,11 @@ TEST_P(HiddenAnswers, AreNeitherShownNorMarkedBeforeTheQuestionIsAnswered) {
     const std::vector<ScreenText> texts = texts_on_screen();
     expect_later_hidden(session_, texts, GetParam(), step, asked);
     ledger_.show(lines_shown(session_, texts, player.current().show));
-    if (own == asked.end()) continue;
-    EXPECT_TRUE(session_.rects().find("lesson.truth"));
-    expect_marks(session_, runs.value(), *own, true);
+    if (own != asked.end()) {
+      EXPECT_TRUE(session_.rects().find("lesson.truth"));
+      expect_marks(session_, runs.value(), *own, true);
+    }
+    check_card_texts(session_, where + " shown");
   }
   EXPECT_GT(texts_compared_, 20U);
   const auto has_ledger = [](const lessons::Step& step) {
@@ -357,7 +362,7 @@ TEST(ShownAnswers, TheNumbersOfAChoiceAreOnTheScreen) {
   for (const Compared& each : compared) EXPECT_TRUE(is_shown(session, texts, each)) << each.number;
 }
 
-INSTANTIATE_TEST_SUITE_P(Lessons, HiddenAnswers, testing::ValuesIn(test::shipped_lessons()),
+INSTANTIATE_TEST_SUITE_P(Lessons, LessonSteps, testing::ValuesIn(test::shipped_lessons()),
                          [](const auto& of) {
                            std::string name = of.param;
                            std::ranges::replace(name, '-', '_');

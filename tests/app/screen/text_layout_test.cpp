@@ -1,6 +1,6 @@
 /// Lays out every scene with every tab of its panels, every panel alone and every chart at three
-/// sizes, in three themes, and every step of every lesson at two sizes: no text is cut off,
-/// shortened, covered, crossed by a line, or overlaps another.
+/// sizes, in three themes, and the quiz at two sizes: no text is cut off, shortened, covered,
+/// crossed by a line, or overlaps another.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
@@ -160,66 +160,17 @@ std::string test_name(const testing::TestParamInfo<std::string>& of) {
 
 INSTANTIATE_TEST_SUITE_P(Scenes, TextLayout, testing::ValuesIn(scenes()), test_name);
 
-/// The names of the shipped lessons.
-std::vector<std::string> shipped_lessons() {
-  std::vector<std::string> names;
-  for (const auto& lesson : lessons::list_shipped_lessons()) names.push_back(lesson.name);
-  return names;
-}
-
-/// Checks a card beside panels in its current state, at both sizes, with small and large text.
-class CardLayout : public testing::Test {
- protected:
-  void check_sizes(const std::string& where) {
-    for (const auto& [width, height] : {kSizes[0], kSizes[1]}) {
-      session_.resize(width, height);
-      for (const bool presenter : {false, true}) {
-        session_.app().view.presenter = presenter;
-        session_.settle();
-        check_texts(session_,
-                    fmt::format("{} {}x{}{}", where, width, height, presenter ? " presenter" : ""),
-                    {presenter ? 18.0f : 8.0f});
-      }
-    }
-  }
-
-  ScreenSession session_;
-};
-
-class LessonLayout : public CardLayout, public testing::WithParamInterface<std::string> {};
-
-TEST_P(LessonLayout, NoTextIsCutOrOverlapsAnother) {
-  app::LessonPlayer& player = session_.app().lesson_player;
-  using Action = app::LessonPlayer::Action;
-  player.open(GetParam(), 0);
-  session_.settle();
-  for (bool is_last = false; !is_last;) {
-    ASSERT_TRUE(player.is_open());
-    const std::string where = fmt::format("{} step {}", GetParam(), player.step() + 1);
-    if (player.hides_answer()) {
-      check_sizes(where + " asked");
-      player.act(Action::show_me);
-      session_.settle();
-    }
-    check_sizes(where + " shown");
-    is_last = player.step() + 1 == player.lesson().steps.size();
-    player.act(Action::next);
-    session_.settle();
-  }
-}
-
-TEST_F(CardLayout, NoTextOfTheQuizIsCut) {
-  app::App& app = session_.app();
+TEST(QuizLayout, NoTextIsCutOrOverlapsAnother) {
+  ScreenSession session;
+  app::App& app = session.app();
   app.start_quiz(7);
-  session_.settle();
+  session.settle();
   ASSERT_NE(app.quiz.question(), nullptr);
-  check_sizes("quiz asked");
+  check_card_texts(session, "quiz asked");
   app.quiz.answer(std::nullopt);
-  session_.settle();
-  check_sizes("quiz shown");
+  session.settle();
+  check_card_texts(session, "quiz shown");
 }
-
-INSTANTIATE_TEST_SUITE_P(Lessons, LessonLayout, testing::ValuesIn(shipped_lessons()), test_name);
 
 }  // namespace
 }  // namespace attnscope::test

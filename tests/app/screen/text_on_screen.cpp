@@ -344,4 +344,20 @@ void check_texts(ScreenSession& session, const std::string& where, const TextChe
   }
 }
 
+void check_card_texts(ScreenSession& session, const std::string& where) {
+  constexpr std::pair<float, float> kSizes[] = {{1280, 720}, {1600, 900}};
+  for (const auto& [width, height] : kSizes) {
+    session.resize(width, height);
+    for (const bool presenter : {false, true}) {
+      session.app().view.presenter = presenter;
+      session.settle();
+      check_texts(session,
+                  fmt::format("{} {}x{}{}", where, width, height, presenter ? " presenter" : ""),
+                  {presenter ? 18.0f : 8.0f});
+    }
+  }
+  session.app().view.presenter = false;
+  session.settle();
+}
+
 }  // namespace attnscope::test

@@ -50,4 +50,8 @@ struct TextCheck {
 /// full.
 void check_texts(ScreenSession& session, const std::string& where, const TextCheck& check);
 
+/// Checks the text of a card and of the panels beside it, as they are now, at 1280 x 720 and at
+/// 1600 x 900, with small and large text. Leaves the second size, with small text.
+void check_card_texts(ScreenSession& session, const std::string& where);
+
 }  // namespace attnscope::test
