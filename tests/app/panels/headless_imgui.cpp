@@ -154,11 +154,13 @@ int HeadlessImGui::letters_outside(const Rect& rect) const {
 }
 
 int HeadlessImGui::letters_on_letters() const {
-  const std::vector<Rect> all = letters();
+  std::vector<Rect> all = letters();
   const auto area = [](const Rect& r) { return r.width() * r.height(); };
+  // From left to right, so that a letter is compared only with those that begin before its end
+  std::ranges::sort(all, {}, [](const Rect& r) { return r.min.x; });
   int count = 0;
   for (std::size_t a = 0; a < all.size(); ++a) {
-    for (std::size_t b = a + 1; b < all.size(); ++b) {
+    for (std::size_t b = a + 1; b < all.size() && all[b].min.x < all[a].max.x; ++b) {
       const float width =
           std::min(all[a].max.x, all[b].max.x) - std::max(all[a].min.x, all[b].min.x);
       const float height =
