@@ -141,8 +141,8 @@ namespace {
 std::size_t hash_of(std::span<const Transfer> transfers) {
   std::size_t hash = 0;
   for (const auto& [first, count, tensor, kind] : transfers) {
-    const std::uint64_t all = std::uint64_t{first} << 32U | std::uint64_t{count} << 16U |
-                              static_cast<std::uint64_t>(tensor) << 8U |
+    const std::uint64_t all = (std::uint64_t{first} << 32U) + (std::uint64_t{count} << 16U) +
+                              (static_cast<std::uint64_t>(tensor) << 8U) +
                               static_cast<std::uint64_t>(kind);
     hash = (hash ^ all) * 0x9e3779b97f4a7c15U;
     hash ^= hash >> 32U;
@@ -181,6 +181,7 @@ std::uint32_t BlockTransfers::list_of(std::span<const Transfer> transfers) {
   last_list_ = list;
   return list;
 }
+
 /// The end of a block's work is a group without transfers.
 void BlockTransfers::end_block() {
   end_group();

@@ -71,7 +71,7 @@ struct LaunchTransfers {
   std::size_t moved = 0;                  ///< number of transfers of all blocks
 
   std::span<const Transfer> of(const TransferList& list) const {
-    return {&transfers[list.first], list.count};
+    return std::span(transfers).subspan(list.first, list.count);
   }
 };
 

@@ -115,8 +115,8 @@ class L2Cache {
   /// Whether the piece in its home partition differs from DRAM.
   static unsigned dirty_bit(const Cache& cache) { return held_bit(cache, kMostPartitions); }
 
-  /// A piece during its transfer through the caches: what they need to know, looked up once. Its
-  /// state is stored when the transfer ends; no cache evicts it before.
+  /// A piece during its transfer through the caches: what the caches need, looked up once. Its
+  /// state is stored at the end; until then, no cache can evict it.
   struct Moving {
     std::uint32_t piece;
     std::uint32_t hash;

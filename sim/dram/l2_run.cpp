@@ -130,6 +130,10 @@ int L2Run::partition_of(std::size_t slot) const {
 void L2Run::move(Slot& slot) {
   const TransferGroup& group = slot.transfers->groups[slot.next];
   const TransferList& list = slot.transfers->lists[group.list];
+  if (list.count == 0) {
+    ++slot.next;
+    return;
+  }
   transferred_ += list.count;
   const ListOfHead reading{slot.transfers, group.list, slot.group, slot.head};
   ListOfHead& repeatable = repeatable_[static_cast<std::size_t>(slot.partition)];

@@ -36,7 +36,7 @@ struct WatchedHead {
     explicit Answers(const LaunchTransfers& transfers);
     const L2Answer& operator[](std::size_t transfer) const { return answers_[transfer]; }
     /// The answer to the first transfer of a group, followed by those to its others.
-    L2Answer* of_group(std::size_t group) { return &answers_[first_of_group_[group]]; }
+    L2Answer* of_group(std::size_t group) { return answers_.data() + first_of_group_[group]; }
 
    private:
     std::vector<L2Answer> answers_;
@@ -84,7 +84,7 @@ class L2Run {
     int partition = 0;                        ///< of L2, to which its SM is connected
   };
 
-  /// A list of transfers, as one head makes them.
+  /// A list of transfers made by one head.
   struct ListOfHead {
     const LaunchTransfers* transfers = nullptr;
     std::uint32_t list = 0;
@@ -132,8 +132,8 @@ class L2Run {
   std::array<PieceNumbers, kTensorCount> numbers_{};
   std::vector<std::uint32_t> piece_bytes_;
   std::optional<L2Cache> l2_;  ///< of all sizes
-  /// By partition: loads that its SMs made last, all of which hit it in every size of L2. The next
-  /// ones of the same pieces hit, too, and leave them in the same order.
+  /// By partition: the last list of loads of its SMs, if every load hit it in every size of L2.
+  /// Repeating the list hits again and leaves the same order.
   std::array<ListOfHead, L2Cache::kMostPartitions> repeatable_;
 
   std::vector<Slot> slots_;

@@ -79,7 +79,7 @@ class SlotQueue {
     }
   }
   std::uint64_t next_in_ring() const {
-    // The ticks of this word that follow, then the words that follow, and last this word's others
+    // The rest of this word, then the following words, and finally the beginning of this word
     const std::size_t first = now_ % kTicks / kWordBits;
     std::uint64_t word = occupied_[first] & ~std::uint64_t{0} << now_ % kWordBits;
     std::size_t index = first;

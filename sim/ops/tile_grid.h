@@ -95,6 +95,7 @@ class TileGrid {
   const AttentionProblem& problem() const { return problem_; }
   /// Sets the batch entry whose key length hides keys; it is 0 at first.
   void set_batch(Index b);
+  Index batch() const { return batch_; }
   const Tiling& tiling() const { return tiling_; }
   const ScheduleOptions& options() const { return options_; }
   std::int32_t Tr() const { return Tr_; }
@@ -121,7 +122,6 @@ class TileGrid {
   TileRange row_tiles_in_band(std::int32_t j) const;
   /// Whether no key of tile (i, j) is visible although the tile is in the ranges above.
   bool empty(std::int32_t i, std::int32_t j) const { return problem_.is_packed() && is_gap(i, j); }
-  Index batch() const { return batch_; }
   /// The first key from which all keys are padding in this batch entry.
   Index key_end() const { return key_end_; }
   /// Whether every key of column tile j is padding in this batch entry.

@@ -86,13 +86,11 @@ bool last_of_group(const PassRun& run, Index head) {
   return (head + 1) % run.problem.heads_per_kv_head() == 0;
 }
 
-}  // namespace
-
 /// Runs one head's thread blocks of every launch in which it takes part. `program_of(launch)`: the
 /// program that passes a launch's operations to the observers.
 template <typename ProgramOf>
-static void run_launches(const Pass& pass, const PassRun& run, Index batch, Index head,
-                         std::span<Observer* const> observers, ProgramOf program_of) {
+void run_launches(const Pass& pass, const PassRun& run, Index batch, Index head,
+                  std::span<Observer* const> observers, ProgramOf program_of) {
   ATTNSCOPE_CHECK((run.options.score_steps == score_steps_of(run.problem)), ==, true);
   for (const Launch& launch : pass.launches) {
     if (launch.once_per_kv_head && !last_of_group(run, head)) continue;
@@ -104,6 +102,8 @@ static void run_launches(const Pass& pass, const PassRun& run, Index batch, Inde
     for (Observer* observer : observers) observer->end_launch();
   }
 }
+
+}  // namespace
 
 void run_head(const Pass& pass, const PassRun& run, Index batch, Index head,
               std::span<Observer* const> observers) {

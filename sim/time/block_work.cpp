@@ -79,7 +79,7 @@ void BlockWorkRecorder::observe(std::span<const TileOp> ops) {
 }
 
 /// The bytes before the first step belong to no other step, and of two equal tiles that the mask
-/// cuts, each consumer may see other parts.
+/// cuts, each consumer may see different parts.
 bool BlockWorkRecorder::repeatable() const {
   const auto& [before, cut_before] = marks_.back();
   const BlockWork& work = launches_.back().back();
