@@ -139,6 +139,8 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
       for (const DType dtype : {DType::bf16, DType::fp16, DType::fp32}) {
         for (const Index d : kWidths) {
+          // At d = 96, split_kv's steps spill a register on some GPUs
+          if (name == "split_kv" && d != 64 && d != 128 && d != 256) continue;
           const AttentionProblem problem{.d = d, .dtype = dtype};
           for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
             list.add(kernel, pass, problem, tiling);
