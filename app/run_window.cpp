@@ -204,7 +204,7 @@ int run_window(const Arguments& arguments, Scene scene, const std::optional<User
   FramePacer pacer;
   while (!finished()) {
     const double began_s = steady_now_s();
-    if (windowed.draw_changes()) pacer.note_change();
+    if (windowed.draw_frame(Redraw::if_new)) pacer.note_change();
     keeper.collect();
     keeper.keep(app, window);
     if (arguments.log_frames) log_frame(windowed, window);

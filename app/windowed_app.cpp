@@ -46,7 +46,7 @@ Scales WindowedApp::scales(bool presenter) const {
                     window_.content_scale(), presenter);
 }
 
-void WindowedApp::build_frame(const std::function<void()>& put_input) {
+bool WindowedApp::build_frame(const std::function<void()>& put_input) {
   const double began_s = steady_now_s();
   if (window_.take_close_request()) app_.commands.push(Quit{});
   if (auto files = window_.take_dropped_files(); !files.empty()) {
@@ -61,36 +61,24 @@ void WindowedApp::build_frame(const std::function<void()>& put_input) {
   ImGui::NewFrame();
   screen_.draw(app_, session_.fonts(), shown, steady_now_s());
   ImGui::Render();
+  const bool is_new = session_.note_picture(window_.width(), window_.height(), screen_.surfaces());
   ++frames_drawn_;
   const double cpu_s = thread_cpu_s();
   ui_time_ = {cpu_s - cpu_began_s_, steady_now_s() - began_s};
   cpu_began_s_ = cpu_s;
-}
-
-void WindowedApp::draw_frame(const std::function<void()>& put_input) {
-  build_frame(put_input);
-  show_frame();
-  finish_frame();
-}
-
-bool WindowedApp::draw_changes() {
-  build_frame();
-  const bool is_new = session_.note_picture(window_.width(), window_.height(), screen_.surfaces());
-  if (window_.take_redraw_request() || is_new) show_frame();
-  finish_frame();
   return is_new;
 }
 
-void WindowedApp::show_frame() {
-  session_.render(window_.width(), window_.height(), screen_.surfaces());
-  window_.present();
-}
-
-/// Does what follows the drawing of a frame.
-void WindowedApp::finish_frame() {
+bool WindowedApp::draw_frame(Redraw redraw) {
+  const bool is_new = build_frame();
+  if (window_.take_redraw_request() || is_new || redraw == Redraw::always) {
+    session_.render(window_.width(), window_.height(), screen_.surfaces());
+    window_.present();
+  }
   if (const auto text = app_.take_clipboard()) ImGui::SetClipboardText(text->c_str());
   save_pictures();
   cpu_began_s_ = thread_cpu_s();
+  return is_new;
 }
 
 void WindowedApp::save_pictures() {

@@ -2,6 +2,7 @@
 /// run it.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 
 #include "app/app.h"
@@ -20,6 +21,9 @@ struct UiTime {
   double wall_s = 0.0;  ///< from the frame's start; includes time in which the thread did not run
 };
 
+/// Which pictures are rasterised and presented: all, or those that the window does not show yet.
+enum class Redraw : std::uint8_t { always, if_new };
+
 /// Everything that lives as long as the window.
 class WindowedApp {
  public:
@@ -28,14 +32,12 @@ class WindowedApp {
   WindowedApp(const WindowedApp&) = delete;
   WindowedApp& operator=(const WindowedApp&) = delete;
 
-  /// Updates the app, then draws, rasterises and presents its screen. `put_input` runs before
+  /// Updates the app, then draws, rasterises and presents its screen. Returns whether the picture
+  /// is a new one.
+  bool draw_frame(Redraw redraw);
+  /// Like draw_frame(), but without rasterising and presenting. `put_input` runs before
   /// ImGui::NewFrame().
-  void draw_frame(const std::function<void()>& put_input = {});
-  /// Like draw_frame(), but a picture that the window already shows is neither rasterised nor
-  /// presented again. Returns whether the picture is a new one.
-  bool draw_changes();
-  /// Like draw_frame(), but without rasterising and presenting.
-  void build_frame(const std::function<void()>& put_input = {});
+  bool build_frame(const std::function<void()>& put_input = {});
 
   App& app() { return app_; }
   const App& app() const { return app_; }
@@ -50,8 +52,6 @@ class WindowedApp {
 
  private:
   Scales scales(bool presenter) const;
-  void show_frame();
-  void finish_frame();
   void save_pictures();
   void save_picture(const PanelPicture& picture);
 

@@ -40,7 +40,7 @@ void play(Window& window, WindowedApp& windowed, double start_s) {
   double previous_s = 0.0;
   while (!windowed.closed() && windowed.frames_drawn() < kFrames) {
     if (!app.view.playing) app.commands.push(TogglePlay{});
-    windowed.draw_frame();
+    windowed.draw_frame(Redraw::always);
     const double now_s = steady_now_s();
     if (windowed.frames_drawn() == 1) first_frame_s = now_s - start_s;
     if (first_snapshot_s == 0.0 && app.snapshot()) first_snapshot_s = now_s - start_s;
@@ -132,7 +132,7 @@ class LessonBench {
   /// Draws until no computation is left.
   void settle() {
     do {
-      windowed_.draw_frame();
+      windowed_.draw_frame(Redraw::always);
       window_.handle_events(0.001);
     } while (!windowed_.closed() && !windowed_.settled());
   }
@@ -144,7 +144,7 @@ class LessonBench {
     for (int frame = 0; frame < kFramesOfAStep && !windowed_.closed(); ++frame) {
       const double began_s = steady_now_s();
       const double cpu_began_s = process_cpu_s();
-      windowed_.draw_frame();
+      windowed_.draw_frame(Redraw::always);
       window_.handle_events(0.0);
       times.add(steady_now_s() - began_s);
       cpu_times.add(process_cpu_s() - cpu_began_s);
