@@ -33,7 +33,7 @@ Process::Process(const std::vector<std::string>& words,
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
 
-  // Settings of the caller that the child's override are left out
+  // Omit the caller's settings that `environment` overrides
   std::vector<char*> settings;
   for (const std::string& each : environment) settings.push_back(const_cast<char*>(each.c_str()));
   for (char** inherited = environ; *inherited != nullptr; ++inherited) {

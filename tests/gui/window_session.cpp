@@ -89,8 +89,10 @@ Display::Display(int width, int height) {
   }
   server_ = std::move(*found);
   all.erase(found);
-  const std::string middle = fmt::format("xdotool mousemove {} {}", width / 2, height / 2);
-  if (run({"bash", "-c", middle}, {setting()}).status != 0) throw std::runtime_error(middle);
+  // A failed test may have left a button or a key down
+  const std::string at_first =
+      fmt::format("xdotool mouseup 1 mouseup 3 keyup ctrl mousemove {} {}", width / 2, height / 2);
+  if (run({"bash", "-c", at_first}, {setting()}).status != 0) throw std::runtime_error(at_first);
 }
 
 Display::~Display() {
@@ -196,6 +198,7 @@ Picture WindowSession::screenshot() {
   Picture last;
   for (int captures = 0; captures < kMaxCaptures; ++captures) {
     wait_for_frames(kAnswerFrames, true);
+    run_there("xdotool getmouselocation");  // answered once the app's pictures have arrived
     Picture next = capture();
     if (next == last && has_colors(next)) return next;  // one colour: the window is not shown
     last = std::move(next);
@@ -208,9 +211,9 @@ Rect WindowSession::rect_of(const std::string& widget) const {
   using Start = std::tuple<int, int, std::string, std::string, std::size_t>;
   static std::map<Start, NamedRects> screens;
   const std::size_t step = opened_.step.value_or(1);
-  const auto [place, is_new] =
-      screens.try_emplace({width_, height_, opened_.scene, opened_.lesson, step});
-  if (is_new) {
+  const Start start{width_, height_, opened_.scene, opened_.lesson, step};
+  auto place = screens.find(start);
+  if (place == screens.end()) {
     test::ScreenSession screen(opened_.scene);
     screen.resize(static_cast<float>(width_), static_cast<float>(height_));
     if (opened_.lesson.empty()) {
@@ -218,7 +221,7 @@ Rect WindowSession::rect_of(const std::string& widget) const {
     } else {
       screen.open_lesson(opened_.lesson, step);
     }
-    place->second = screen.rects();
+    place = screens.emplace(start, screen.rects()).first;
   }
   const auto rect = place->second.find(widget);
   if (!rect) throw std::runtime_error("no widget " + widget);

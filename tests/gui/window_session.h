@@ -18,8 +18,8 @@ Rect rect_in(const nlohmann::json& dump, const std::string& widget);
 /// The window of tests that need no other size, in pixels.
 inline constexpr int kWindowWidth = 1600, kWindowHeight = 900;
 
-/// An Xvfb of this process that no other object of this class uses, with the mouse in the middle of
-/// its screen. The next object may use it again, because it takes a while to start.
+/// An Xvfb used by one object at a time, with the mouse in the middle of its screen. Starting one
+/// is slow, so later objects reuse it.
 class Display {
  public:
   Display(int width, int height);
