@@ -183,7 +183,8 @@ std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems)
 }
 
 const ShippedRuns& shipped_runs() {
-  // Never destroyed: this would take a tenth of the time of a program that draws one picture
+  // Never destroyed: freeing the runs would take a tenth of the time of a program that draws one
+  // picture
   static const ShippedRuns* const shipped = [] {
     auto read = std::make_unique<ShippedRuns>();
     read->recorded = load_shipped_recordings(read->problems);

@@ -134,7 +134,7 @@ void ImGuiSession::begin_frame(ThemeName name, float layout_scale, float font_sc
   if (font_scales != font_scales_) {
     loaded_ = load_fonts(font_files_, font_scales);
     font_scales_ = std::move(font_scales);
-    contents_.clear();  // the same letters may now look different
+    contents_.clear();  // equal vertices may now show other glyphs
 #if IMGUI_VERSION_NUM < 19200
     ImGui_ImplOpenGL3_DestroyFontsTexture();
     ImGui_ImplOpenGL3_CreateFontsTexture();

@@ -12,7 +12,7 @@ namespace attnscope::app {
 
 std::optional<Error> write_png(const std::filesystem::path& path, const Image& image) {
   // Surfaces and letters repeat exactly, so PNG's filters, which suit photographs, make the files
-  // larger and take half of the time
+  // larger and account for half of the encoding time
   [[maybe_unused]] static const int filter = stbi_write_force_png_filter = 0;
   // Encode into memory first: the library does not report a full disk
   std::string bytes;

@@ -172,8 +172,8 @@ MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   return rates;
 }
 
-/// The launch of flash1 that sets initial values, with the bytes that it moves. The one that computes
-/// LSE runs only if it is asked for; a forward pass that is measured does not ask.
+/// The launch of flash1 that sets initial values, with the bytes that it moves. The one that
+/// computes LSE runs only if it is asked for; a forward pass that is measured does not ask.
 std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
   if (run.algorithm() != "flash1") return {};
   const AttentionProblem& problem = run.problem;

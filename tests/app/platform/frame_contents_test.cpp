@@ -46,7 +46,7 @@ TEST_F(FrameContentsTest, OfEqualFramesDoNotDiffer) {
   EXPECT_FALSE(differs({}));
 }
 
-TEST_F(FrameContentsTest, DifferInEverythingThatChangesThePicture) {
+TEST_F(FrameContentsTest, DifferIfShapesTextColoursOrSizeChange) {
   for (const Drawn& changed :
        {Drawn{.box = {20.0f, 30.5f}}, Drawn{.color = IM_COL32(200, 90, 11, 255)},
         Drawn{.word = "ward"}, Drawn{.word = "words"}, Drawn{.surface = IM_COL32(1, 2, 4, 255)},

@@ -283,8 +283,8 @@ void expect_choice_open(const ScreenSession& session, const std::vector<ScreenTe
   EXPECT_LT(count, compared.size()) << "the step shows" << shown;
 }
 
-/// Walks through a lesson once, for simulating its runs takes most of the time: checks each step
-/// before and after "Show me".
+/// Walks through a lesson once, because simulating its runs takes most of the time: checks each
+/// step before and after "Show me".
 class LessonSteps : public testing::TestWithParam<std::string> {
  protected:
   /// Expects the question that is on the screen to be open.
