@@ -84,9 +84,9 @@ void L2Run::initialise() {
 
 WatchedHead::Answers::Answers(const LaunchTransfers& transfers) : answers_(transfers.moved) {
   std::size_t first = 0;
-  for (const TransferGroup& group : transfers.groups) {
+  for (const TransferGroup& each : transfers.groups) {
     first_of_group_.push_back(first);
-    first += transfers.lists[group.list].count;
+    first += transfers.lists[each.list].count;
   }
 }
 

@@ -36,7 +36,7 @@ struct WatchedHead {
     explicit Answers(const LaunchTransfers& transfers);
     const L2Answer& operator[](std::size_t transfer) const { return answers_[transfer]; }
     /// The answer to the first transfer of a group, followed by those to its others.
-    L2Answer* of_group(std::size_t group) { return answers_.data() + first_of_group_[group]; }
+    L2Answer* of_group(std::size_t number) { return answers_.data() + first_of_group_[number]; }
 
    private:
     std::vector<L2Answer> answers_;
