@@ -132,7 +132,7 @@ void BlockTransfers::end_group() {
   if (in_group_.empty()) return;
   LaunchTransfers& launch = launches_.back();
   launch.groups.back().list = list_of(in_group_);
-  launch.moved += in_group_.size();
+  launch.transfer_count += in_group_.size();
   in_group_.clear();
 }
 

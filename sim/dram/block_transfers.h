@@ -68,7 +68,7 @@ struct LaunchTransfers {
   std::vector<TransferList> lists;  ///< the first is empty
   std::vector<TransferGroup> groups;
   std::vector<std::size_t> block_begins;  ///< first group of each block, and the end of the last
-  std::size_t moved = 0;                  ///< number of transfers of all blocks
+  std::size_t transfer_count = 0;         ///< of all blocks
 
   std::span<const Transfer> of(const TransferList& list) const {
     return std::span(transfers).subspan(list.first, list.count);
@@ -92,7 +92,7 @@ class BlockTransfers : public Observer {
   /// One entry per launch, in the order in which they ran.
   const std::vector<LaunchTransfers>& launches() const { return launches_; }
   /// The number of transfers of the last launch so far.
-  std::size_t moved() const { return launches_.back().moved + in_group_.size(); }
+  std::size_t transfer_count() const { return launches_.back().transfer_count + in_group_.size(); }
 
  private:
   void add(const TileOp& op);

@@ -66,7 +66,7 @@ double GroupTransfers::transfers_of_group(std::size_t launch) const {
   double transfers = 0;
   for (Index head = 0; head < heads_of_group(); ++head) {
     const LaunchTransfers* moved = of(launch, 0, head);
-    if (moved != nullptr) transfers += static_cast<double>(moved->moved);
+    if (moved != nullptr) transfers += static_cast<double>(moved->transfer_count);
   }
   return transfers;
 }

@@ -59,7 +59,7 @@ class HeadAnswers : public Observer {
  private:
   static constexpr std::size_t kAll = ~std::size_t{0};
 
-  std::size_t count() const { return transfers_.moved(); }
+  std::size_t count() const { return transfers_.transfer_count(); }
 
   const WatchedHead& watched_;
   BlockTransfers transfers_;

@@ -82,7 +82,8 @@ void L2Run::initialise() {
   }
 }
 
-WatchedHead::Answers::Answers(const LaunchTransfers& transfers) : answers_(transfers.moved) {
+WatchedHead::Answers::Answers(const LaunchTransfers& transfers)
+    : answers_(transfers.transfer_count) {
   std::size_t first = 0;
   for (const TransferGroup& each : transfers.groups) {
     first_of_group_.push_back(first);
