@@ -17,7 +17,8 @@ import subprocess
 import sys
 
 import torch
-from peers import HIDDEN, TOKENS, Library, Ours, times_ms
+from attention_library import Library, Ours
+from peers import HIDDEN, TOKENS, times_ms
 
 
 @dataclasses.dataclass
