@@ -64,33 +64,33 @@ GpuRunner::~GpuRunner() {
 void GpuRunner::run(const RunSpec& choice) {
   {
     const std::lock_guard lock(mutex_);
-    if (status_.state != State::idle && status_.state != State::running) return;
-    waiting_.push_back(choice);
-    status_.waiting = static_cast<int>(waiting_.size());
-    if (status_.state == State::running) return;
+    if (status_.state == State::running) {
+      waiting_.push_back(choice);
+      status_.waiting = static_cast<int>(waiting_.size());
+      return;
+    }
+    if (status_.state != State::idle) return;
     status_.state = State::running;
+    status_.kernels = status_.compiled = 0;
     cancel_ = false;
   }
-  work_ = std::async(std::launch::async, [this] { measure_all(); });
+  work_ = std::async(std::launch::async, [this, choice] { measure_all(choice); });
 }
 
-/// Measures the waiting runs, in order, until none is left.
-void GpuRunner::measure_all() {
+/// Measures this run and then the waiting ones, in order, until none is left.
+void GpuRunner::measure_all(RunSpec next) {
   while (true) {
-    RunSpec next;
-    {
-      const std::lock_guard lock(mutex_);
-      if (waiting_.empty()) {
-        status_.state = State::idle;
-        break;
-      }
-      status_.kernels = status_.compiled = 0;
-      next = std::move(waiting_.front());
-      waiting_.pop_front();
-      status_.waiting = static_cast<int>(waiting_.size());
-    }
     measure(next);
+    const std::lock_guard lock(mutex_);
     cancel_ = false;  // the cancellation was meant for this run
+    if (waiting_.empty()) {
+      status_.state = State::idle;
+      break;
+    }
+    status_.kernels = status_.compiled = 0;
+    next = std::move(waiting_.front());
+    waiting_.pop_front();
+    status_.waiting = static_cast<int>(waiting_.size());
   }
   if (on_news_) on_news_();
 }

@@ -51,7 +51,7 @@ class GpuRunner {
 
  private:
   void open();
-  void measure_all();
+  void measure_all(RunSpec next);
   void measure(const RunSpec& choice);
 
   std::function<void()> on_news_;
