@@ -33,7 +33,8 @@ Index size_in(const JsonObject& object, std::string_view key) {
 AttentionProblem problem_of(const JsonObject& row, DType dtype) {
   AttentionProblem problem;
   problem.batch = size_in(row, "batch");
-  problem.heads = problem.kv_heads = size_in(row, "heads");
+  problem.heads = size_in(row, "heads");
+  problem.kv_heads = size_in(row, "kv_heads");
   problem.N = problem.N_kv = size_in(row, "N");
   problem.d = size_in(row, "d");
   problem.dtype = dtype;

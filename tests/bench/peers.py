@@ -242,14 +242,13 @@ def print_table(rows):
         print("  ".join(cell.rjust(width) for cell, width in zip(line, widths)))
 
 
-def print_means(rows, head_dims, passes):
+def print_means(rows, options):
     """For each pass, d and mask of the paper's rows: geometric mean and least of cuDNN's ratios."""
-    for pass_name in passes:
-        for d in head_dims:
+    for pass_name in options.passes:
+        for d in options.head_dims:
             for causal in (False, True):
-                ratios = [ms["cudnn"] / ms["flash2"] for row in rows
-                          if row["d"] == d and row["causal"] == causal
-                          and shape_of(row) == of_the_paper(d, row["N"], causal)
+                shapes = [of_the_paper(d, n, causal) for n in options.lengths]
+                ratios = [ms["cudnn"] / ms["flash2"] for row in rows if shape_of(row) in shapes
                           and {"cudnn", "flash2"} <= (ms := row["passes"][pass_name]["median_ms"]).keys()]
                 if ratios:
                     print(f"{pass_name}, d {d} {'causal' if causal else 'none'}: cudnn / flash2, "
@@ -309,7 +308,7 @@ def matrix_rate():
 
 def print_all(rows, decoding, ceilings, options):
     print_table(rows)
-    print_means(rows, options.head_dims, options.passes)
+    print_means(rows, options)
     print_errors(rows)
     for row in decoding:
         shares = ", ".join(f"{name} {share:.2f}" for name, share in row["share_of_copy"].items())

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -41,6 +42,17 @@ TEST(PeerTimes, OfTheShippedFileNameLibraryGpuAndProblem) {
   EXPECT_DOUBLE_EQ(time.time_s,
                    1e-3 * first["passes"]["forward"]["median_ms"]["pytorch flash2"].get<double>());
   EXPECT_THAT(time.how, HasSubstr("PyTorch 2.11"));
+}
+
+TEST(PeerTimes, OfGroupedHeadsHaveTheirHeadsOfKAndV) {
+  std::vector<std::string> problems;
+  const auto times = load_shipped_peer_times(problems);
+  const auto grouped = std::ranges::find_if(
+      times, [](const PeerTime& time) { return time.problem.kv_heads != time.problem.heads; });
+  ASSERT_NE(grouped, times.end());
+  EXPECT_EQ(grouped->problem.heads, 32);
+  EXPECT_EQ(grouped->problem.kv_heads, 8);
+  EXPECT_EQ(grouped->problem.d, 128);
 }
 
 TEST(PeerTimes, OfAWrongFileNameTheField) {
