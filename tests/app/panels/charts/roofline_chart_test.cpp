@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/draw/format.h"
 #include "tests/app/panels/panel_helpers.h"
 #include "tests/app/panels/sample_snapshot.h"
 #include "tests/app/report/recorded_run.h"
@@ -43,13 +44,16 @@ TEST(RooflineChart, PredictedPointsLieBelowTheMeasuredCeilingsOfTheirLevels) {
   const auto& chart = std::get<draw::Chart>(shown.picture);
   const auto flops = static_cast<double>(model.matmul_flops);
   const double rate = flops / model.time.value().seconds;
+  const MachineRates& rates = roofline.measured.value();
+  const std::string l2 = "L2 " + draw::format_bandwidth(rates.l2_read_bytes_per_s);
+  const std::string dram = "DRAM " + draw::format_bandwidth(rates.dram_read_bytes_per_s);
   const struct {
     const char* series;
-    const char* roof;
+    std::string roof;
     Index bytes;
-  } levels[] = {{"requested, predicted", "L2 9.", model.requested.total()},
-                {"L2, predicted", "L2 9.", model.requested.total()},
-                {"DRAM, predicted", "DRAM 4.", model.dram.value().total.total()}};
+  } levels[] = {{"requested, predicted", l2, model.requested.total()},
+                {"L2, predicted", l2, model.requested.total()},
+                {"DRAM, predicted", dram, model.dram.value().total.total()}};
   for (const auto& level : levels) {
     SCOPED_TRACE(level.series);
     const draw::Series* points = find_series(chart, level.series);
