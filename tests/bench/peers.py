@@ -51,8 +51,11 @@ class Shape:
     causal: bool = False
 
     def text(self):
-        heads = f"{self.heads}" if self.heads == self.kv_heads else f"{self.heads}/{self.kv_heads}"
-        return f"d {self.d} N {self.n} batch {self.batch} heads {heads} {self.mask()}"
+        return f"d {self.d} N {self.n} batch {self.batch} heads {self.heads_text()} {self.mask()}"
+
+    def heads_text(self):
+        grouped = f"/{self.kv_heads}" if self.heads != self.kv_heads else ""
+        return f"{self.heads}{grouped}"
 
     def mask(self):
         return "causal" if self.causal else "none"
@@ -220,13 +223,12 @@ def ratio_lines(rows):
     lines = []
     for row in rows:
         shape = shape_of(row)
-        heads = f"{shape.heads}" if shape.heads == shape.kv_heads else f"{shape.heads}/{shape.kv_heads}"
         for pass_name, result in row["passes"].items():
             ms = result["median_ms"]
             if "flash2" not in ms:
                 continue
-            line = [f"{shape.d}", f"{shape.n}", f"{shape.batch}", heads, shape.mask(), pass_name,
-                    f"{result['tflops']['flash2']:.0f}"]
+            line = [f"{shape.d}", f"{shape.n}", f"{shape.batch}", shape.heads_text(), shape.mask(),
+                    pass_name, f"{result['tflops']['flash2']:.0f}"]
             for name in (*PEERS, *OTHERS):
                 line.append(f"{ms[name] / ms['flash2']:.2f}" if name in ms else "-")
             lines.append(line)
