@@ -1,6 +1,7 @@
 #include "kernels/default_tilings.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "kernels/block_shapes.h"
 #include "kernels/kernel_parameters.h"
@@ -109,16 +110,32 @@ constexpr DefaultTilings kDefaults[] = {
 };
 // clang-format on
 
+constexpr Index kAnyLength = std::numeric_limits<Index>::max();
+
 /// The tilings of the programs with Hopper's instructions, by the padded head dimension, where they
-/// differ from those above.
+/// differ from those above. Earlier lines take precedence.
 struct HopperTiling {
   PassKind pass;
   Index width;
   Tiling tiling;
+  Index most_keys = kAnyLength;  ///< that a row sees: N_kv, or half of it if the mask is causal
+  bool takes_block_mask = true;  ///< whether block_sparse2 uses it, too
+
+  bool is_for(const KernelInfo& kernel, PassKind of_pass, const AttentionProblem& problem) const {
+    const Index keys = problem.mask.is_causal() ? problem.N_kv / 2 : problem.N_kv;
+    return of_pass == pass && padded_head_dim(problem.d) == width && keys <= most_keys &&
+           (takes_block_mask || !kernel.takes_block_mask);
+  }
 };
-constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {192, 128}},  {kForward, 96, {128, 128}},
-                                           {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},
-                                           {kForward, 256, {128, 80}},  {kBackward, 256, {64, 64}}};
+// Of a few thousand rows, 256 at once leave fewer SMs without work at the end, and each consumer's
+// first and last steps are shorter; with many keys, the wider products are faster.
+constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {256, 64}, 1024, false},
+                                           {kForward, 64, {192, 128}},
+                                           {kForward, 96, {128, 128}},
+                                           {kForward, 128, {128, 128}},
+                                           {kForward, 192, {128, 112}},
+                                           {kForward, 256, {128, 80}},
+                                           {kBackward, 256, {64, 64}}};
 
 /// The default tiling of such a program for the problem, if flash2 or block_sparse2 has one that
 /// supports the problem and its tiles fit.
@@ -129,8 +146,7 @@ std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
   if (!has_program) return std::nullopt;
   const auto runs = pass == kForward ? has_hopper_forward : has_hopper_gradients;
   const auto found = std::ranges::find_if(kHopperTilings, [&](const HopperTiling& line) {
-    return line.pass == pass && line.width == padded_head_dim(problem.d) &&
-           runs(problem, line.tiling, knobs);
+    return line.is_for(kernel, pass, problem) && runs(problem, line.tiling, knobs);
   });
   return found != std::end(kHopperTilings) ? std::optional(found->tiling) : std::nullopt;
 }

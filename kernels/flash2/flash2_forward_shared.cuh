@@ -60,11 +60,15 @@ constexpr HopperRegisters flash2_hopper_registers(int consumers) {
 }
 
 /// Whether O, S and the rounded 16-bit P fit in the registers of a consumer's threads, beside 32
-/// registers for everything else, and the products of the tile are few and wide.
+/// registers for everything else, and the products of the tile are few and wide: up to three
+/// consumers need at least 80 keys. Four, whose registers hold no more than 64, keep the tensor
+/// cores busy with these.
 constexpr bool flash2_hopper_holds(Index d, const Tiling& tiling) {
   constexpr Index kOthers = 32;
-  const bool has_groups = tiling.Br % 64 == 0 && tiling.Br <= 192;
-  const bool has_products = 80 <= tiling.Bc && tiling.Bc <= 192 && tiling.Bc % 16 == 0 && d >= 64;
+  const bool has_groups = tiling.Br % 64 == 0 && tiling.Br <= 256;
+  const Index fewest_keys = tiling.Br == 256 ? 64 : 80;
+  const bool has_products =
+      fewest_keys <= tiling.Bc && tiling.Bc <= 192 && tiling.Bc % 16 == 0 && d >= 64;
   return has_groups && has_products &&
          d / 2 + tiling.Bc / 2 + tiling.Bc / 4 + kOthers <=
              flash2_hopper_registers(flash2_hopper_consumers(tiling)).consuming;
