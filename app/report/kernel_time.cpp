@@ -70,16 +70,6 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
   return cycles;
 }
 
-/// The calibrated cycles of a step taken by one consumer: those of a block with its number of rows.
-double one_consumer_cycles(ResolvedRun run, const kernels::ProgramTarget& target,
-                           const Calibration& calibration) {
-  const auto agents = kernels::agents_of(run, target, kernels::knobs_of(run.asked));
-  if (!agents || !agents->trims) return 0;
-  run.tiling.Br /= agents->consumers;
-  const auto steps = kernels::steps_name(run, target);
-  return steps ? value_of(calibration, kernels::step_cycles_name(steps.value(), 1)) : 0.0;
-}
-
 /// The description's SM clock divided by the clock in the GPU's shipped description.
 double clock_ratio(const GpuDescription& gpu) {
   const auto shipped = load_gpu(gpu.name);
@@ -142,11 +132,13 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .masked_cycles = further(StepCost::masked),
       .rescaled_cycles = further(StepCost::rescaled),
       .from_dram_cycles = further(StepCost::from_dram),
-      .one_consumer_cycles = one_consumer_cycles(run, target, calibration),
+      .one_consumer_cycles =
+          value_of(calibration, kernels::step_cycles_name(steps, most, StepCost::one_consumer)),
       .rows_of_warp = run.tiling.Br / (has_servers ? warps - 4 : warps),
       .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
       .clock_hz = clock_ratio(gpu) * value_of(calibration, kernels::step_clock_name(steps)),
-      .first_step_s = value_of(calibration, kernels::first_step_name(steps))};
+      .first_step_s = value_of(calibration, kernels::first_step_name(steps)),
+      .lone_first_step_s = value_of(calibration, kernels::lone_first_step_name(steps))};
 }
 
 /// The rates, scaled if the description differs from the GPU's shipped description (a what-if).

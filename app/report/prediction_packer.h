@@ -112,9 +112,9 @@ class PredictionPacker {
   }
   void add(const StepCosts& steps) {
     const auto& [cycles, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits, clock_hz,
-                 are_calibrated, first_step_s] = steps;
+                 are_calibrated, first_step_s, lone_first_step_s] = steps;
     add_all(cycles, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits, clock_hz,
-            are_calibrated, first_step_s);
+            are_calibrated, first_step_s, lone_first_step_s);
   }
   void add(const BlockFlow& flow) {
     const auto& [loads_ahead, stores_beside_next, overlaps_softmax, last_product_flops, consumers,

@@ -15,9 +15,10 @@ namespace {
 /// Blocks on one SM, and the progress of each.
 class Sm {
  public:
-  void add(const BlockTask& task, const ScheduledBlock& block, bool is_first) {
+  /// `wait_cycles`: until the block's first step.
+  void add(const BlockTask& task, double wait_cycles, const ScheduledBlock& block) {
     running_.push_back({task, block});
-    if (!is_first) running_.back().task.wait_before_cycles = task.wait_before_following_cycles;
+    running_.back().task.wait_before_cycles = wait_cycles;
     Running& added = running_.back();
     added.block.begin = added.block.first_step = added.block.last_step_end = now_;
   }
@@ -99,8 +100,9 @@ class Sm {
 
 }  // namespace
 
-BlockSchedule::BlockSchedule(Index sm_count, std::vector<double> cycles_of_step)
-    : sm_count_(sm_count), cycles_of_step_(std::move(cycles_of_step)) {
+BlockSchedule::BlockSchedule(Index sm_count, std::vector<double> cycles_of_step,
+                             double start_cycles)
+    : sm_count_(sm_count), cycles_of_step_(std::move(cycles_of_step)), start_cycles_(start_cycles) {
   ATTNSCOPE_CHECK(sm_count_, >=, Index{1});
   ATTNSCOPE_CHECK(cycles_of_step_.size(), >=, std::size_t{1});
 }
@@ -128,7 +130,11 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
   std::vector<Sm> sms(static_cast<std::size_t>(sm_count_));
   const auto start_next = [&](std::size_t sm, Index slot, bool is_first) {
     if (next == count) return;
-    sms[sm].add(blocks_of_head[next % per_head], {next, static_cast<Index>(sm), slot}, is_first);
+    const BlockTask& task = blocks_of_head[next % per_head];
+    const double wait = is_first
+                            ? task.wait_before_cycles + static_cast<double>(slot) * start_cycles_
+                            : task.wait_before_following_cycles;
+    sms[sm].add(task, wait, {next, static_cast<Index>(sm), slot});
     ++next;
   };
   for (std::size_t slot = 0; slot < cycles_of_step_.size(); ++slot) {

@@ -42,8 +42,9 @@ struct ScheduledBlock {
 class BlockSchedule {
  public:
   /// `cycles_of_step[k - 1]`: cycles of one block's step while k blocks of its SM execute steps;
-  /// one entry for each block that an SM holds.
-  BlockSchedule(Index sm_count, std::vector<double> cycles_of_step);
+  /// one entry for each block that an SM holds. At the beginning of a launch, an SM starts them one
+  /// after another, `start_cycles` apart.
+  BlockSchedule(Index sm_count, std::vector<double> cycles_of_step, double start_cycles = 0);
 
   /// Runs the blocks of each of `heads` identical heads; if there are very many, the first ones
   /// represent the rest. `scheduled`, if not null, receives the blocks that ran, in the order in
@@ -59,6 +60,7 @@ class BlockSchedule {
 
   Index sm_count_;
   std::vector<double> cycles_of_step_;
+  double start_cycles_;
 };
 
 /// The predicted run of a thread block: it waits for its first tiles, executes steps, and waits for

@@ -39,14 +39,14 @@ SteppingLaunch::SteppingLaunch(const LaunchSetting& setting, const StepCosts& co
   dram_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s);
   read_cycles_per_byte_ = dram_cycles_per_byte_ + (1 - miss) * per_byte(rates.l2_read_bytes_per_s);
   write_cycles_per_byte_ = per_byte(rates.l2_write_bytes_per_s);
+  of_step_ = cycles_of_step();
 }
 
 LaunchTime SteppingLaunch::time() const {
-  const std::vector<double> of_step = cycles_of_step();
-  const ScheduleCycles cycles = run(of_step);
+  const ScheduleCycles cycles = run();
   const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
   LaunchTime time;
-  const double memory_share = 1.0 - step_cycles_.back() / of_step.back();
+  const double memory_share = 1.0 - step_cycles_.back() / of_step_.back();
   of(time.parts, TimePart::steps) = (1 - memory_share) * cycles.stepping * sm_seconds;
   of(time.parts, costs_.are_calibrated ? TimePart::dram : TimePart::l2) =
       memory_share * cycles.stepping * sm_seconds;
@@ -56,12 +56,11 @@ LaunchTime SteppingLaunch::time() const {
   return time;
 }
 
-ScheduleCycles SteppingLaunch::run(const std::vector<double>& of_step,
-                                   std::vector<ScheduledBlock>* scheduled) const {
+ScheduleCycles SteppingLaunch::run(std::vector<ScheduledBlock>* scheduled) const {
   std::vector<BlockTask> tasks;
   tasks.reserve(work_.blocks.size());
   for (const BlockWork& work : work_.blocks) tasks.push_back(task_of(work));
-  return BlockSchedule(setting_.gpu.sm_count, of_step)
+  return BlockSchedule(setting_.gpu.sm_count, of_step_, setting_.rates.block_launch_cycles)
       .run(tasks, work_.heads, setting_.cancel, scheduled);
 }
 
@@ -74,7 +73,7 @@ double SteppingLaunch::further_dram_s(const ScheduleCycles& cycles) const {
 
 PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
   std::vector<ScheduledBlock> scheduled;
-  const ScheduleCycles cycles = run(cycles_of_step(), &scheduled);
+  const ScheduleCycles cycles = run(&scheduled);
   std::ranges::sort(scheduled, {}, &ScheduledBlock::index);
 
   // Starting the launch delays all steps; if DRAM needs more time than they take, they are
@@ -104,16 +103,33 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
 }
 
 /// The cost of starting a launch beyond its overhead and its blocks' first waits and steps: code
-/// comes from DRAM, and SMs change their configuration. The timed launch lasts only microseconds,
-/// during which the clock stays at that of light work. Without such a launch, only the wait for
-/// code is known.
+/// comes from DRAM, and SMs change their configuration. Calibrated for SMs that hold one block and
+/// as many as fit; other numbers lie in between. Without these launches, only the wait for code is
+/// known.
 double SteppingLaunch::start_s() const {
+  if (costs_.first_step_s == 0) return setting_.rates.code_wait_s();
+  const std::size_t most = costs_.cycles.size();
+  const double full = start_s_of(costs_.first_step_s, most);
+  if (costs_.lone_first_step_s == 0 || most == 1) return full;
+  const double blocks = static_cast<double>(work_.blocks.size()) * static_cast<double>(work_.heads);
+  const double further_on_sm = std::ceil(blocks / setting_.rates.sm_count) - 1.0;
+  const double share = std::min(1.0, further_on_sm / static_cast<double>(most - 1));
+  const double lone = start_s_of(costs_.lone_first_step_s, 1);
+  return lone + share * (full - lone);
+}
+
+/// The same, from a timed launch of blocks with one step each. It lasts only microseconds, during
+/// which the clock stays at that of light work.
+double SteppingLaunch::start_s_of(double first_step_s, std::size_t blocks_on_sm) const {
   const MachineRates& rates = setting_.rates;
-  if (costs_.first_step_s == 0) return rates.code_wait_s();
   const BlockWork one_step{.steps = 1, .first_bytes = work_.blocks.front().first_bytes};
-  const double waits_s = (rates.block_launch_cycles + first_wait(one_step)) / clock_hz_;
-  const double steps_s = steps_of(one_step) * costs_.cycles.back() / rates.boost_clock_hz;
-  return std::max(0.0, costs_.first_step_s - rates.launch_overhead_s - waits_s - steps_s);
+  const double wait_cycles = first_wait(one_step) * rates.boost_clock_hz / clock_hz_;
+  const std::vector<BlockTask> of_sm(
+      blocks_on_sm,
+      {.wait_before_cycles = rates.block_launch_cycles + wait_cycles, .steps = steps_of(one_step)});
+  const ScheduleCycles cycles =
+      BlockSchedule(1, costs_.cycles, rates.block_launch_cycles).run(of_sm, 1);
+  return std::max(0.0, first_step_s - rates.launch_overhead_s - cycles.end / rates.boost_clock_hz);
 }
 
 /// A latency of L2 or DRAM, whose clocks are independent of the SM's, in cycles of this launch.
@@ -167,21 +183,23 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
                             ? 0.0
                             : static_cast<double>(work.last_bytes) * write_cycles_per_byte_;
   const bool beside_next = work_.flow.stores_beside_next;
-  return {.wait_before_cycles = before + list_wait(rates.dram_latency_cycles) + maps,
-          .wait_before_following_cycles = work_.flow.loads_ahead
-                                              ? next_queries_wait(work)
-                                              : before + list_wait(rates.l2_latency_cycles),
-          .steps = steps_of(work),
-          .wait_after_cycles = beside_next ? 0.0 : stores,
-          .wait_after_last_cycles = beside_next ? stores : 0.0};
+  return {
+      .wait_before_cycles = before + list_wait(rates.dram_latency_cycles) + maps,
+      .wait_before_following_cycles = work_.flow.loads_ahead
+                                          ? next_queries_wait(work)
+                                          : before + list_wait(rates.l2_latency_cycles),
+      .steps = work.steps == 0 ? 0.0 : steps_of(work) - 1.0 + step_cycles_.back() / of_step_.back(),
+      .wait_after_cycles = beside_next ? 0.0 : stores,
+      .wait_after_last_cycles = beside_next ? stores : 0.0};
 }
 
-/// Cycles of a step if some tiles come from DRAM, but at least the cycles that memory needs.
-/// Calibrated cycles already include the limit of L2.
+/// Cycles of a step if some tiles come from DRAM, but at least the cycles that memory needs for the
+/// next step's tiles; a block's last step does not wait for any. Calibrated cycles already include
+/// the limit of L2.
 std::vector<double> SteppingLaunch::cycles_of_step() const {
   double steps = 0, read_bytes = 0, written_bytes = 0;
   for (const BlockWork& work : work_.blocks) {
-    steps += static_cast<double>(work.steps);
+    steps += static_cast<double>(std::max(Index{0}, work.steps - 1));
     read_bytes += static_cast<double>(work.read_bytes - work.first_bytes);
     written_bytes += static_cast<double>(work.written_bytes - work.last_bytes);
   }

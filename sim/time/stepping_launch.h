@@ -48,9 +48,9 @@ class SteppingLaunch {
   double per_byte(double bytes_per_s) const {
     return setting_.rates.cycles_per_byte(bytes_per_s, active_sms_, clock_hz_);
   }
-  ScheduleCycles run(const std::vector<double>& of_step,
-                     std::vector<ScheduledBlock>* scheduled = nullptr) const;
+  ScheduleCycles run(std::vector<ScheduledBlock>* scheduled = nullptr) const;
   double start_s() const;
+  double start_s_of(double first_step_s, std::size_t blocks_on_sm) const;
   double further_dram_s(const ScheduleCycles& cycles) const;
   BlockTask task_of(const BlockWork& work) const;
   double steps_of(const BlockWork& work) const;
@@ -64,6 +64,7 @@ class SteppingLaunch {
   const StepCosts& costs_;
   const LaunchWork& work_;
   std::vector<double> step_cycles_;  ///< those of the costs, for steps of this launch
+  std::vector<double> of_step_;      ///< the same, if a step's tiles do not arrive sooner
   std::vector<double> moves_;
   double active_sms_ = 0, clock_hz_ = 0;
   double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;

@@ -13,9 +13,9 @@ namespace attnscope {
 
 namespace {
 
-/// A launch that moves bytes and hardly computes. Each block begins with loads and ends with
-/// stores; in the meantime, the other blocks of its SM use the SM's share of the bandwidth, if
-/// there are enough of them.
+/// A launch that moves bytes and hardly computes. Each block begins with loads, if there are any,
+/// and ends with stores; in the meantime, the other blocks of its SM use the SM's share of the
+/// bandwidth, if there are enough of them.
 LaunchTime streaming_time(const LaunchSetting& setting) {
   const auto& [requested_read, requested_written, dram_read, dram_written] = setting.bytes;
   const MachineRates& rates = setting.rates;
@@ -23,8 +23,9 @@ LaunchTime streaming_time(const LaunchSetting& setting) {
       requested_read / rates.l2_read_bytes_per_s + requested_written / rates.l2_write_bytes_per_s;
   const double dram_s = rates.dram_seconds(dram_read, dram_written);
   const double moves_s = std::max(l2_s, dram_s);
+  const double latencies = requested_read > 0 ? 2 : 1;
   const double block_waits_s =
-      (rates.block_launch_cycles + 2 * rates.dram_latency_cycles) / rates.boost_clock_hz;
+      (rates.block_launch_cycles + latencies * rates.dram_latency_cycles) / rates.boost_clock_hz;
   const double blocks_of_sm = static_cast<double>(setting.thread_blocks) / rates.sm_count;
   const double in_turns_s =
       (moves_s + blocks_of_sm * block_waits_s) / static_cast<double>(setting.residency);

@@ -31,7 +31,7 @@ namespace attnscope {
 /// Increment this with every change that affects predicted times: cached times of other versions
 /// are ignored, and so are those of other versions of the model of DRAM bytes.
 /// tests/sim/time/time_version_test.cpp notices most changes.
-inline constexpr std::uint32_t kTimeModelVersion = 2;
+inline constexpr std::uint32_t kTimeModelVersion = 3;
 
 /// A launch of a kernel that is not in the model's schedule, such as one that sets initial values:
 /// it only moves bytes.

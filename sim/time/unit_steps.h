@@ -35,6 +35,8 @@ struct StepCosts {
   /// The time of a launch whose blocks execute one step each, with all slots on the SMs occupied
   /// and nothing in L2.
   double first_step_s = 0;
+  /// The same with one block on each SM; 0 if not calibrated.
+  double lone_first_step_s = 0;
 };
 
 /// The unit of a kernel's matrix products.

@@ -21,9 +21,10 @@ struct ChunkTurns {
 
 /// The steps of a kernel (forward_steps.cuh) to run.
 struct StepKind {
-  int count;     ///< steps of a block
-  int masked;    ///< 0, or kBeyondAllKeys: the mask hides no key, but its cost remains
-  int rescaled;  ///< whether O is rescaled in every step, if the kernel does not always do so
+  int count;         ///< steps of a block
+  int masked;        ///< 0, or kBeyondAllKeys: the mask hides no key, but its cost remains
+  int rescaled;      ///< whether O is rescaled in every step, if the kernel does not always do so
+  int one_consumer;  ///< whether all consumers but one skip the steps
 };
 inline constexpr int kBeyondAllKeys = 1 << 24;
 

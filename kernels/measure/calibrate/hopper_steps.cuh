@@ -195,6 +195,11 @@ __global__ void __launch_bounds__(
     Flash2Rows<Block> rows(block, RowTile{0, 0, 0, Br}, warpgroup, 0, 0);
     Flash2Consumer<T, Block, NoTrace> consumer(rows, scores, trace);
     const bool masked = kind.masked != 0, rescaled = kind.rescaled != 0;
+    if (kind.one_consumer != 0 && warpgroup > 0) {
+#pragma unroll 1
+      for (int n = 0; n < kind.count; ++n) consumer.pass_over(n);
+      return;
+    }
     if (masked) rows.unmasked_keys = 0;  // the tiles are masked, although the mask hides nothing
     block.Q_arrived(0).wait(0);
     scores.start(rows, 0);

@@ -215,6 +215,8 @@ std::string_view words_of(StepCost cost) {
       return ", O rescaled";
     case StepCost::from_dram:
       return ", the block's own tiles in DRAM";
+    case StepCost::one_consumer:
+      return ", all consumers but one skip it";
   }
   return "";
 }
@@ -242,7 +244,8 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
     const auto cycles = [&](int count) {
       const StepKind kind{.count = count,
                           .masked = cost == StepCost::masked ? kBeyondAllKeys : 0,
-                          .rescaled = cost == StepCost::rescaled ? 1 : 0};
+                          .rescaled = cost == StepCost::rescaled ? 1 : 0,
+                          .one_consumer = cost == StepCost::one_consumer ? 1 : 0};
       return median_cycles(
           launcher.times(block, blocks * run.sm_count(), kind, 1, cost == StepCost::from_dram));
     };
@@ -259,15 +262,20 @@ void measure_step(CalibrationRun& run, const StepTensors& tensors, const TileSte
   if (forward || steps.block.instructions != kHopper) measure(most, StepCost::masked);
   if (steps.rescales_if_moved()) measure(most, StepCost::rescaled);
   if (steps.has_own_tiles()) measure(most, StepCost::from_dram);
+  if (steps.trims(run.target())) measure(most, StepCost::one_consumer);
+  const auto measure_first = [&](const std::string& name, Index blocks) {
+    run.measure({name, "s",
+                 fmt::format("a launch of blocks with one step each, {} on each SM, after a sweep "
+                             "of L2, timed by CUDA events, like passes",
+                             blocks)},
+                [&] {
+                  run.session().conditioning().sweep_cache(run.session().stream());
+                  return launcher.launch_s(steps.block, blocks * run.sm_count());
+                });
+  };
+  measure_first(first_step_name(steps.name), most);
+  if (most > 1) measure_first(lone_first_step_name(steps.name), 1);
   const Index all = most * run.sm_count();
-  run.measure({first_step_name(steps.name), "s",
-               fmt::format("a launch of blocks with one step each, {} on each SM, after a sweep of "
-                           "L2, timed by CUDA events, like passes",
-                           most)},
-              [&] {
-                run.session().conditioning().sweep_cache(run.session().stream());
-                return launcher.launch_s(steps.block, all);
-              });
   constexpr int kRepeats = 3;
   run.measure(
       {step_clock_name(steps.name), "Hz",

@@ -6,6 +6,7 @@
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "reference/tiling.h"
 
@@ -108,12 +109,17 @@ bool TileSteps::rescales_if_moved() const {
   return updates_maxima && run.problem.dtype != DType::fp32;
 }
 
+bool TileSteps::trims(const ProgramTarget& target) const {
+  const auto agents = agents_of(run, target, knobs_of(run.asked));
+  return agents && agents->trims;
+}
+
 bool TileSteps::has_own_tiles() const {
   return name.starts_with("flash1");
 }
 
 std::string step_cycles_name(std::string_view steps, Index blocks_on_sm, StepCost cost) {
-  constexpr std::string_view kPrefixes[] = {"", "masked_", "rescaled_", "dram_"};
+  constexpr std::string_view kPrefixes[] = {"", "masked_", "rescaled_", "dram_", "one_consumer_"};
   return fmt::format("{}_{}step_{}_on_sm_cycles", steps, kPrefixes[static_cast<std::size_t>(cost)],
                      blocks_on_sm);
 }
@@ -126,9 +132,14 @@ std::string first_step_name(std::string_view steps) {
   return fmt::format("{}_first_step_s", steps);
 }
 
+std::string lone_first_step_name(std::string_view steps) {
+  return fmt::format("{}_first_step_1_on_sm_s", steps);
+}
+
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   StepList list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
+  constexpr Index kLengths[] = {1024, 16384};  // the default may depend on it
   // As fast as the default with Hopper's instructions, and faster for long sequences
   constexpr Tiling kLong{128, 176};
   // The scenes are in fp16, with tiles small enough to be drawn
@@ -145,8 +156,11 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
           for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
             list.add(kernel, pass, problem, tiling);
           }
-          if (const auto own = default_tiling(kernel, pass, problem, Carry::problem, target)) {
-            list.add(kernel, pass, problem, *own, /*other=*/false);
+          for (const Index keys : kLengths) {
+            const AttentionProblem of_length{.N = keys, .N_kv = keys, .d = d, .dtype = dtype};
+            if (const auto own = default_tiling(kernel, pass, of_length, Carry::problem, target)) {
+              list.add(kernel, pass, problem, *own, /*other=*/false);
+            }
           }
           for (const auto& [width, tiling] : kOfScenes) {
             if (dtype == DType::fp16 && d == width) list.add(kernel, pass, problem, tiling);
