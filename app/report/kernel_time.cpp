@@ -1,6 +1,7 @@
 #include "app/report/kernel_time.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -76,11 +77,36 @@ double clock_ratio(const GpuDescription& gpu) {
   return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;
 }
 
+/// The launch of flash1 that sets initial values, with the bytes that it moves. The one that
+/// computes LSE runs only if it is asked for; a forward pass that is measured does not ask.
+/// `programs`: of the pass, empty if no kernel runs it.
+std::vector<FurtherLaunch> further_launches(const ResolvedRun& run,
+                                            const std::vector<kernels::LaunchProgram>& programs) {
+  if (run.algorithm() != "flash1") return {};
+  const AttentionProblem& problem = run.problem;
+  const auto rows = static_cast<double>(problem.batch * problem.heads * problem.N);
+  const auto element = static_cast<double>(size_bytes(problem.dtype));
+  constexpr double kStatistic = 4;
+  const bool backward = run.pass() == PassKind::backward;
+  const bool carries_fp32 = !backward && run.asked.variant.carry == Carry::fp32;
+  const double carried = rows * static_cast<double>(problem.d) * (carries_fp32 ? 4 : element);
+  const double statistics = backward ? 0 : rows * 2 * kStatistic;
+  FurtherLaunch launch{"initialise", 0, carried + statistics};
+  const auto program = std::ranges::find(programs, launch.name, &kernels::LaunchProgram::launch);
+  if (program != programs.end()) {
+    constexpr double kBytesOfThread = 16;
+    const double threads = carried / kBytesOfThread;
+    launch.thread_blocks = static_cast<Index>(std::ceil(threads / program->block.threads));
+  }
+  return {std::move(launch)};
+}
+
 /// Sets the properties of the kernel that follow from its programs.
 void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescription& gpu) {
   if (kernels::supports(run)) return;
   const kernels::ProgramTarget target = program_target(gpu);
   const auto programs = kernels::programs_of(run, target);
+  costs.further = further_launches(run, programs);
   costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
   costs.flow.reads_maps = costs.has_wgmma_products;
   costs.flow.reads_lists = kernels::kernel_of(run).takes_block_mask || run.problem.is_packed();
@@ -164,21 +190,6 @@ MachineRates scaled(MachineRates rates, const GpuDescription& gpu) {
   return rates;
 }
 
-/// The launch of flash1 that sets initial values, with the bytes that it moves. The one that
-/// computes LSE runs only if it is asked for; a forward pass that is measured does not ask.
-std::vector<FurtherLaunch> further_launches(const ResolvedRun& run) {
-  if (run.algorithm() != "flash1") return {};
-  const AttentionProblem& problem = run.problem;
-  const auto rows = static_cast<double>(problem.batch * problem.heads * problem.N);
-  const auto element = static_cast<double>(size_bytes(problem.dtype));
-  constexpr double kStatistic = 4;
-  const double row_bytes = static_cast<double>(problem.d) * element;
-  if (run.pass() == PassKind::backward) return {{"initialise", 0, rows * row_bytes}};
-  const bool carries_fp32 = run.asked.variant.carry == Carry::fp32;
-  const double carried = carries_fp32 ? static_cast<double>(problem.d) * 4 : row_bytes;
-  return {{"initialise", 0, rows * (carried + 2 * kStatistic)}};
-}
-
 /// The thread blocks of each launch, where the kernel is recorded; else 0.
 std::vector<Index> recorded_blocks(const SimulationReport& report,
                                    const std::vector<LaunchCounters>& launches) {
@@ -209,7 +220,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                     .order = kernel_block_order(run),
                     .heads_at_once = kernel_heads_at_once(run, gpu),
                     .has_library_products = run.algorithm() == "standard",
-                    .further = further_launches(run)};
+                    .further = further_launches(run, {})};
   if (costs.has_library_products) return costs;
   if (const auto kernel = kernels::choose_kernel(run.asked)) {
     run.asked.kernel = kernel.value()->name;

@@ -103,12 +103,12 @@ class PredictionPacker {
   void add(const MachineRates& rates) {
     const auto& [sm_count, boost_clock, matrix_clock, dram_read, dram_write, dram_copy, l2_read,
                  l2_write, added, l2_read_one_sm, l1_latency, l2_latency, dram_latency,
-                 block_launch, launch_overhead, launch_gap, matrix_flops, sync_matrix_flops,
-                 multiply_adds, exponentials, shared_bytes, barrier] = rates;
+                 block_launch, launch_overhead, gap_one_block, gap_full_grid, matrix_flops,
+                 sync_matrix_flops, multiply_adds, exponentials, shared_bytes, barrier] = rates;
     add_all(sm_count, boost_clock, matrix_clock, dram_read, dram_write, dram_copy, l2_read,
             l2_write, added, l2_read_one_sm, l1_latency, l2_latency, dram_latency, block_launch,
-            launch_overhead, launch_gap, matrix_flops, sync_matrix_flops, multiply_adds,
-            exponentials, shared_bytes, barrier);
+            launch_overhead, gap_one_block, gap_full_grid, matrix_flops, sync_matrix_flops,
+            multiply_adds, exponentials, shared_bytes, barrier);
   }
   void add(const StepCosts& steps) {
     const auto& [cycles, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits, clock_hz,
@@ -123,8 +123,8 @@ class PredictionPacker {
             reads_maps, reads_lists);
   }
   void add(const FurtherLaunch& launch) {
-    const auto& [name, read_bytes, written_bytes] = launch;
-    add_all(name, read_bytes, written_bytes);
+    const auto& [name, read_bytes, written_bytes, thread_blocks] = launch;
+    add_all(name, read_bytes, written_bytes, thread_blocks);
   }
   void add(const KernelCosts& costs) {
     const auto& [steps, uncalibrated, measured_rates, residency, thread_blocks, order,

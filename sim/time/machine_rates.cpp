@@ -21,6 +21,12 @@ double MachineRates::matrix_flops_per_s(bool on_tensor_cores) const {
                          : kFlopsOfMultiplyAdd * multiply_adds_per_cycle * boost_clock_hz);
 }
 
+double MachineRates::launch_gap_s(double thread_blocks) const {
+  const double further_sms = std::min(thread_blocks, sm_count) - 1.0;
+  const double share = sm_count > 1 ? further_sms / (sm_count - 1.0) : 1.0;
+  return launch_gap_one_block_s + share * (launch_gap_full_grid_s - launch_gap_one_block_s);
+}
+
 double MachineRates::cycles_per_byte(double bytes_per_s, double sms, double clock_hz) const {
   return 1.0 / std::min(l2_read_one_sm_bytes_per_cycle, bytes_per_s / sms / clock_hz);
 }
@@ -45,7 +51,8 @@ Result<MachineRates> machine_rates(const Calibration& calibration) {
       {"dram_latency_cycles", &MachineRates::dram_latency_cycles},
       {"block_launch_256_threads_cycles", &MachineRates::block_launch_cycles},
       {"launch_overhead_s", &MachineRates::launch_overhead_s},
-      {"launch_gap_full_grid_s", &MachineRates::launch_gap_s},
+      {"launch_gap_s", &MachineRates::launch_gap_one_block_s},
+      {"launch_gap_full_grid_s", &MachineRates::launch_gap_full_grid_s},
       {"mma_bf16_4_warps_flops_per_cycle_per_sm", &MachineRates::sync_matrix_flops_per_cycle},
       {"ffma_per_cycle_per_sm", &MachineRates::multiply_adds_per_cycle},
       {"ex2_per_cycle_per_sm", &MachineRates::exponentials_per_cycle},

@@ -24,7 +24,10 @@ struct MachineRates {
   double dram_latency_cycles = 0;
   double block_launch_cycles = 0;
   double launch_overhead_s = 0;  ///< of the first launch, by CUDA events
-  double launch_gap_s = 0;       ///< added by each launch after the first
+  // Added by each launch after the first: if it and the one before are one thread block each, and
+  // if they fill the GPU
+  double launch_gap_one_block_s = 0;
+  double launch_gap_full_grid_s = 0;
   // Rates of one SM
   double matrix_flops_per_cycle = 0;       ///< by wgmma if its rate is known, else by mma.sync
   double sync_matrix_flops_per_cycle = 0;  ///< by mma.sync, of 4 warps
@@ -36,6 +39,9 @@ struct MachineRates {
   /// Seconds that DRAM takes to read and write these bytes together: copies are slower than either
   /// alone.
   double dram_seconds(double read_bytes, double written_bytes) const;
+  /// What a launch of so many thread blocks, or its predecessor if that has more, adds after the
+  /// predecessor: in proportion to the SMs that they occupy.
+  double launch_gap_s(double thread_blocks) const;
   /// The least time that a launch waits for its code, which is not in L2: one DRAM latency.
   double code_wait_s() const { return dram_latency_cycles / boost_clock_hz; }
   /// FLOP/s of matrix products on all SMs at their full rate.

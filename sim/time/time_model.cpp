@@ -139,9 +139,13 @@ class PassTimes {
   PassTimes(const MachineRates& rates, TimePrediction& prediction)
       : rates_(rates), prediction_(prediction) {}
 
-  void add(const std::string& name, LaunchTime time, double clock_hz) {
+  /// `thread_blocks`: 0 if unknown, for a launch that fills the GPU.
+  void add(const std::string& name, LaunchTime time, double clock_hz, Index thread_blocks) {
+    const double blocks = thread_blocks > 0 ? static_cast<double>(thread_blocks) : rates_.sm_count;
     of(time.parts, TimePart::overhead) =
-        prediction_.launches.empty() ? rates_.launch_overhead_s : rates_.launch_gap_s;
+        prediction_.launches.empty() ? rates_.launch_overhead_s
+                                     : rates_.launch_gap_s(std::max(blocks, blocks_before_));
+    blocks_before_ = blocks;
     time.name = name;
     time.seconds = sum(time.parts);
     prediction_.seconds += time.seconds;
@@ -154,6 +158,7 @@ class PassTimes {
   const MachineRates& rates_;
   TimePrediction& prediction_;
   double cycles_ = 0;
+  double blocks_before_ = 0;
 };
 
 Index steps_in(const std::vector<BlockWork>& blocks) {
@@ -215,7 +220,7 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
   double further_s = 0;  // of the steps, if predicted from the rates of the units alone
   PassTimes times(rates, prediction);
   for (const FurtherLaunch& launch : costs.further) {
-    times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz);
+    times.add(launch.name, time_of(launch, gpu, rates), rates.boost_clock_hz, launch.thread_blocks);
   }
   try {
     const std::vector<LaunchWork> work = work_of_pass(report, gpu, costs, cancel);
@@ -232,20 +237,22 @@ Result<TimePrediction> predict_time(const SimulationReport& report, const GpuDes
         LaunchTime time = stepping.time();
         further_s +=
             sum(SteppingLaunch(setting, of_steps.of_units, work[n]).time().parts) - sum(time.parts);
-        times.add(launch.name, std::move(time), stepping.clock_hz());
+        const Index blocks = static_cast<Index>(work[n].blocks.size()) * work[n].heads;
+        times.add(launch.name, std::move(time), stepping.clock_hz(), blocks);
       } else if (costs.has_library_products && launch.flops.matmul > 0) {
         const double flops_per_s = rates.matrix_flops_per_s(on_tensor_cores);
         const double compute_s = static_cast<double>(launch.flops.matmul) / flops_per_s;
         LaunchTime time = product_time(setting, compute_s);
         const double clock_hz = product_clock_hz(rates, time, on_tensor_cores ? compute_s : 0.0);
-        times.add(launch.name, std::move(time), clock_hz);
+        times.add(launch.name, std::move(time), clock_hz, 0);
       } else {
         LaunchSetting streaming = setting;
         if (n < costs.thread_blocks.size()) {
           streaming.thread_blocks = costs.thread_blocks[n];
           streaming.residency = costs.residency[n];
         }
-        times.add(launch.name, streaming_time(streaming), rates.boost_clock_hz);
+        times.add(launch.name, streaming_time(streaming), rates.boost_clock_hz,
+                  streaming.thread_blocks);
       }
     }
   } catch (const Cancelled&) {

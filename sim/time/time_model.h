@@ -38,6 +38,7 @@ inline constexpr std::uint32_t kTimeModelVersion = 3;
 struct FurtherLaunch {
   std::string name;
   double read_bytes = 0, written_bytes = 0;
+  Index thread_blocks = 0;  ///< 0: unknown
 };
 
 /// The way in which a kernel runs a pass.

@@ -17,7 +17,7 @@ TEST(DefaultTilings, HopperGetsTheTilingsOfItsProgramsWhereTheyRun) {
     return *default_tiling(flash2, PassKind::forward, problem, Carry::problem, target, knobs);
   };
   const AttentionProblem narrow = problem_of(DType::bf16, 64), tiny = problem_of(DType::bf16, 32);
-  EXPECT_EQ(tiling(narrow, {"9.0"}), (Tiling{192, 128}));
+  EXPECT_EQ(tiling(narrow, {"9.0"}), (Tiling{256, 64}));
   EXPECT_EQ(tiling(narrow, {"8.0"}), (Tiling{128, 128}));
   EXPECT_EQ(tiling(narrow, {"10.0"}), (Tiling{128, 128}));
   EXPECT_EQ(tiling(narrow, {.compute_capability = "9.0", .bulk_copies = false}),
@@ -34,6 +34,22 @@ TEST(DefaultTilings, HopperGetsTheTilingsOfItsProgramsWhereTheyRun) {
   EXPECT_EQ(backward(wide, {"8.0"}), (Tiling{32, 64}));
   wide.mask = Mask::window(64, 0);
   EXPECT_EQ(backward(wide, {"9.0"}), (Tiling{32, 64}));
+}
+
+TEST(DefaultTilings, RowsThatSeeFewKeysGetFourConsumersAtWidth64) {
+  const auto tiling = [](std::string_view kernel, Index N, Mask mask, Index d = 64) {
+    const AttentionProblem problem{.N = N, .N_kv = N, .d = d, .dtype = DType::bf16, .mask = mask};
+    return *default_tiling(*find_kernel(kernel), PassKind::forward, problem, Carry::problem,
+                           {"9.0"});
+  };
+  const Tiling few{256, 64}, many{192, 128};
+  EXPECT_EQ(tiling("flash2", 1024, Mask::none()), few);
+  EXPECT_EQ(tiling("flash2", 1040, Mask::none()), many);
+  EXPECT_EQ(tiling("flash2", 2048, Mask::causal()), few);
+  EXPECT_EQ(tiling("flash2", 2064, Mask::causal()), many);
+  EXPECT_EQ(tiling("flash2", 1024, Mask::none(), 128), (Tiling{128, 128}));
+  // The tiles of a block mask are those of the kernel
+  EXPECT_EQ(tiling("block_sparse2", 1024, Mask::none()), many);
 }
 
 }  // namespace

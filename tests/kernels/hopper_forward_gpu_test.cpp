@@ -226,6 +226,7 @@ INSTANTIATE_TEST_SUITE_P(
                       HopperInstance{128, {128, 176}}, HopperInstance{128, {128, 128}, DType::fp16},
                       HopperInstance{64, {64, 128}}, HopperInstance{64, {128, 176}},
                       HopperInstance{64, {192, 128}}, HopperInstance{64, {192, 128}, DType::fp16},
+                      HopperInstance{64, {256, 64}}, HopperInstance{64, {256, 64}, DType::fp16},
                       HopperInstance{96, {128, 128}}, HopperInstance{192, {128, 112}},
                       HopperInstance{256, {128, 80}}, HopperInstance{72, {128, 128}}));
 

@@ -209,8 +209,10 @@ TEST_F(TracedKernels, DoTheirSchedulesOperationsForward) {
 /// Traces tilings that a Hopper GPU computes with its own instructions.
 TEST_F(TracedKernels, DoTheirSchedulesOperationsForwardInWideTiles) {
   ATTNSCOPE_NEEDS_GPU();
-  for (const auto& [d, tiling] :
-       {std::pair{64, Tiling{192, 128}}, {128, Tiling{128, 128}}, {128, Tiling{128, 176}}}) {
+  for (const auto& [d, tiling] : {std::pair{64, Tiling{192, 128}},
+                                  {64, Tiling{256, 64}},
+                                  {128, Tiling{128, 128}},
+                                  {128, Tiling{128, 176}}}) {
     for (const AttentionProblem& problem :
          {problem_of(d, 512, 512), problem_of(d, 300, 409), problem_of(d, 512, 512, Mask::causal()),
           problem_of(d, 409, 300, Mask::causal())}) {

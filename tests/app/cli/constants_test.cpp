@@ -246,13 +246,15 @@ TEST(ConstantsPage, NamesTheQuantitiesOfTileSteps) {
   const std::vector<std::string> quotes = quoted(read_text(kCodeRoot / kPage));
   const std::set<std::string> names(quotes.begin(), quotes.end());
   using kernels::StepCost;
-  for (const StepCost cost :
-       {StepCost::plain, StepCost::masked, StepCost::rescaled, StepCost::from_dram}) {
+  for (const StepCost cost : {StepCost::plain, StepCost::masked, StepCost::rescaled,
+                              StepCost::from_dram, StepCost::one_consumer}) {
     std::string name = kernels::step_cycles_name("STEPS", 1, cost);
     name.replace(name.find("_1_"), 3, "_K_");
     EXPECT_TRUE(names.contains(name)) << name;
   }
   EXPECT_TRUE(names.contains(kernels::step_clock_name("STEPS")));
+  EXPECT_TRUE(names.contains(kernels::first_step_name("STEPS")));
+  EXPECT_TRUE(names.contains(kernels::lone_first_step_name("STEPS")));
 
   const Calibration calibration = calibration_of_h200();
   int examples = 0;

@@ -122,6 +122,10 @@ TEST_F(KernelTime, KnowsHowTheKernelsBlocksFollowEachOther) {
   EXPECT_GT(three.steps->one_consumer_cycles, three.steps->cycles.back() / 3);
   EXPECT_LT(three.steps->one_consumer_cycles, three.steps->cycles.back());
   EXPECT_EQ(three.flow.last_product_flops, 2.0 * 64 * 128 * 64);
+  const KernelCosts four = costs_of("flash2", 64, {256, 64});
+  EXPECT_EQ(four.flow.consumers, 4);
+  EXPECT_GT(four.steps->one_consumer_cycles, four.steps->cycles.back() / 4);
+  EXPECT_LT(four.steps->one_consumer_cycles, four.steps->cycles.back());
 
   // Consumers that take turns have the same tiles
   const KernelCosts two = costs_of("block_sparse2", 128, {128, 128});
@@ -132,7 +136,10 @@ TEST_F(KernelTime, KnowsHowTheKernelsBlocksFollowEachOther) {
 
   // Oi is stored from the buffer of Qi
   EXPECT_EQ(costs_of("flash2", 256, {128, 80}).flow.last_product_flops, 0);
-  EXPECT_FALSE(costs_of("flash1", 64, {128, 128}).flow.reads_maps);
+  const KernelCosts flash1 = costs_of("flash1", 64, {128, 128});
+  EXPECT_FALSE(flash1.flow.reads_maps);
+  // Each of a block's 256 threads sets 16 bytes of the 64 heads' O, 4,096 x 64 elements of 2 bytes
+  EXPECT_EQ(flash1.further.front().thread_blocks, 64 * 128);
 }
 
 TEST_F(KernelTime, IsMissingWithoutACalibration) {

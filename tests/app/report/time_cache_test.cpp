@@ -89,6 +89,9 @@ std::vector<Change> changes_of_costs() {
       },
       [](Inputs& in) {
         in.costs.further = {{"initialise", 0, 1}};
+      },
+      [](Inputs& in) {
+        in.costs.further = {{"lse", 0, 0, 1}};
       }};
   for (double StepCosts::*const cost :
        {&StepCosts::masked_cycles, &StepCosts::rescaled_cycles, &StepCosts::from_dram_cycles,
@@ -115,7 +118,8 @@ std::vector<Change> changes_of_rates() {
                                            &MachineRates::dram_latency_cycles,
                                            &MachineRates::block_launch_cycles,
                                            &MachineRates::launch_overhead_s,
-                                           &MachineRates::launch_gap_s,
+                                           &MachineRates::launch_gap_one_block_s,
+                                           &MachineRates::launch_gap_full_grid_s,
                                            &MachineRates::matrix_flops_per_cycle,
                                            &MachineRates::sync_matrix_flops_per_cycle,
                                            &MachineRates::multiply_adds_per_cycle,

@@ -37,6 +37,9 @@ TEST(HopperForwardProgram, IsForRowsOf16BytesAndTilesThatFitTheRegistersAndShare
   EXPECT_EQ(instructions(problem, {128, 64}), kTensorCores);
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 128}), kHopper);
   EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 144}), kTensorCores);
+  EXPECT_EQ(instructions(problem_of(64, Mask::none()), {256, 64}), kHopper);
+  EXPECT_EQ(instructions(problem_of(64, Mask::none()), {256, 80}), kTensorCores);
+  EXPECT_EQ(instructions(problem_of(64, Mask::none()), {192, 64}), kTensorCores);
   EXPECT_EQ(instructions(problem_of(72, Mask::none()), {128, 128}), kHopper);
   EXPECT_EQ(instructions(problem_of(70, Mask::none()), {128, 128}), kTensorCores);
   EXPECT_EQ(instructions(problem_of(128, *parse_mask("window:9")), {128, 128}), kHopper);
@@ -153,11 +156,15 @@ struct Instance {
 /// each of them.
 TEST(HopperForwardProgram, SpillsNothingAndSerializesNoProduct) {
   constexpr unsigned kWarpgroupWait = 0x9c5;  // also the fence before a product
-  const Instance instances[] = {
-      {64, {192, 128}},  {96, {128, 128}},
-      {128, {128, 128}}, {128, {128, 128}, DType::fp16, {.listed = true, .traced = true}},
-      {128, {128, 176}}, {192, {128, 112}},
-      {256, {128, 80}},  {256, {128, 80}, DType::fp16}};
+  const Instance instances[] = {{64, {192, 128}},
+                                {64, {256, 64}},
+                                {96, {128, 128}},
+                                {128, {128, 128}},
+                                {128, {128, 128}, DType::fp16, {.listed = true, .traced = true}},
+                                {128, {128, 176}},
+                                {192, {128, 112}},
+                                {256, {128, 80}},
+                                {256, {128, 80}, DType::fp16}};
   for (const Instance& instance : instances) {
     AttentionProblem problem = problem_of(instance.d, Mask::causal());
     problem.dtype = instance.dtype;

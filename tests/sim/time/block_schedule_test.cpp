@@ -63,6 +63,15 @@ TEST(BlockSchedule, ABlockMayWaitLessBehindAnotherOneInItsPlace) {
   EXPECT_DOUBLE_EQ(BlockSchedule(3, {10.0}).run(std::vector{task}, 3).end, 30 + 20);
 }
 
+TEST(BlockSchedule, AnSmStartsItsFirstBlocksOneAfterAnother) {
+  const BlockSchedule schedule(2, {10.0, 10.0, 10.0}, 4.0);
+  const BlockTask task{.wait_before_cycles = 5, .steps = 1};
+  // Two blocks begin at once on two SMs, the next two 4 cycles later; one more follows at 15
+  EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 2).end, 5 + 10);
+  EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 4).end, 4 + 5 + 10);
+  EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 7).end, 15 + 10);
+}
+
 TEST(BlockSchedule, OnlyTheLastBlockInAPlaceWaitsForStoresThatOverlapTheNextBlock) {
   const BlockTask task{.steps = 2, .wait_after_last_cycles = 7};
   EXPECT_DOUBLE_EQ(BlockSchedule(1, {10.0}).run(std::vector{task}, 3).end, 3 * 20 + 7);

@@ -31,7 +31,8 @@ MachineRates rates() {
           .dram_latency_cycles = 700,
           .block_launch_cycles = 100,
           .launch_overhead_s = 3e-6,
-          .launch_gap_s = 1e-6,
+          .launch_gap_one_block_s = 1e-6,
+          .launch_gap_full_grid_s = 1e-6,
           .matrix_flops_per_cycle = 4096,
           .sync_matrix_flops_per_cycle = 2048,
           .multiply_adds_per_cycle = 128,
@@ -222,6 +223,55 @@ TEST_F(TimeModel, StartingALaunchCostsWhatAFirstStepTakesAtTheClockOfLightWork) 
   const double waits_s = 100 / 1e9 + (350 + 3 * 16384 / 100.0) / 0.5e9;
   EXPECT_NEAR(predicted(report, started).seconds - predicted(report, plain).seconds,
               20e-6 - 3e-6 - waits_s - 5000 / 1e9 - code_wait_s(), 1e-9);
+}
+
+/// A launch with one block on each SM starts like the timed one that has one, too.
+TEST_F(TimeModel, AStartLiesBetweenThoseOfOneBlockOnEachSmAndOfAllThatFit) {
+  const StepCosts full{.cycles = {5000, 5000, 5000}, .clock_hz = 1e9, .first_step_s = 20e-6};
+  StepCosts both = full;
+  both.lone_first_step_s = 14e-6;
+  const auto earlier_s = [&](Index heads) {
+    const SimulationReport report = modelled("flash2", PassKind::forward, 1024, heads);
+    return predicted(report, full).seconds - predicted(report, both).seconds;
+  };
+  // In a launch that fills the SMs, the last of three blocks starts 2 x 100 cycles after the first
+  const double whole = 20e-6 - 14e-6 - 200e-9;
+  EXPECT_NEAR(earlier_s(1), whole, 1e-9);
+  EXPECT_NEAR(earlier_s(33), whole / 2, 1e-9);
+  EXPECT_NEAR(earlier_s(66), 0, 1e-9);
+}
+
+/// Tiles from DRAM arrive more slowly than they are used: the last step begins when the last ones
+/// are there.
+TEST_F(TimeModel, TheLastStepOfABlockWaitsForNoFurtherTiles) {
+  const SimulationReport report = modelled("flash2", PassKind::forward, 1024, 16);
+  const auto seconds = [&](double cycles) {
+    return predicted(report, {.cycles = {cycles}, .clock_hz = 1e9}).seconds;
+  };
+  // A block on each of 128 SMs, with eight steps. While the tiles are late, only the last step
+  // depends on its cost
+  EXPECT_NEAR(seconds(20) - seconds(10), 10e-9, 1e-12);
+  EXPECT_NEAR(seconds(9000) - seconds(8000), 8 * 1000e-9, 1e-12);
+}
+
+TEST_F(TimeModel, TheGapBetweenLaunchesGrowsWithTheirBlocks) {
+  MachineRates of = rates();
+  of.launch_gap_one_block_s = 1e-6;
+  of.launch_gap_full_grid_s = 3e-6;
+  EXPECT_DOUBLE_EQ(of.launch_gap_s(1), 1e-6);
+  EXPECT_DOUBLE_EQ(of.launch_gap_s(66.5), 2e-6);
+  EXPECT_DOUBLE_EQ(of.launch_gap_s(1e6), 3e-6);
+  // The larger one of the two launches counts; an unknown number fills the GPU
+  const SimulationReport report = modelled("flash2", PassKind::forward, 128, 1);
+  const auto gap_s = [&](Index blocks) {
+    const KernelCosts costs{.steps = StepCosts{.cycles = {5000}, .clock_hz = 1e9},
+                            .residency = {1},
+                            .further = {{"initialise", 0, 16, blocks}}};
+    return part(predict_time(report, gpu_, of, costs).value().launches.back(), TimePart::overhead);
+  };
+  EXPECT_DOUBLE_EQ(gap_s(1), 1e-6);
+  EXPECT_DOUBLE_EQ(gap_s(132), 3e-6);
+  EXPECT_DOUBLE_EQ(gap_s(0), 3e-6);
 }
 
 /// Row tiles of three consumers: the last one starts in the middle of a column tile, so that its

@@ -32,7 +32,8 @@ MachineRates uneven_rates() {
     rates.*rate = value *= 1.25;
   }
   rates.launch_overhead_s = 3e-6;
-  rates.launch_gap_s = 1e-6;
+  rates.launch_gap_one_block_s = 0.7e-6;
+  rates.launch_gap_full_grid_s = 1e-6;
   return rates;
 }
 
@@ -40,7 +41,7 @@ MachineRates uneven_rates() {
 std::vector<KernelCosts> hashed_costs(std::size_t launches, bool has_library_products) {
   const KernelCosts estimated{.residency = std::vector<Index>(launches, 2),
                               .has_library_products = has_library_products,
-                              .further = {{"initialise", 0, 1e6}}};
+                              .further = {{"initialise", 0, 1e6, 3}}};
   KernelCosts calibrated = estimated;
   calibrated.steps = StepCosts{.cycles = {3000, 5000},
                                .masked_cycles = 300,
