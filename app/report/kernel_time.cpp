@@ -161,7 +161,8 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
       .one_consumer_cycles =
           value_of(calibration, kernels::step_cycles_name(steps, most, StepCost::one_consumer)),
       .rows_of_warp = run.tiling.Br / (has_servers ? warps - 4 : warps),
-      .waits_for_column_tiles = kernels::kernel_of(run).name == "flash1",
+      .waits_for_column_tiles =
+          kernels::kernel_of(run).pass(run.pass()).block_work == kernels::BlockWork::head,
       .clock_hz = clock_ratio(gpu) * value_of(calibration, kernels::step_clock_name(steps)),
       .first_step_s = value_of(calibration, kernels::first_step_name(steps)),
       .lone_first_step_s = value_of(calibration, kernels::lone_first_step_name(steps))};
