@@ -34,7 +34,7 @@ inline constexpr double kL2Margin = 1.25;
 /// Increment this with each change that affects predictions, in this model or in the schedules that
 /// it follows: cached predictions of other versions are ignored. tests/sim/dram/dram_model_test.cpp
 /// notices most changes.
-inline constexpr std::uint32_t kDramModelVersion = 4;
+inline constexpr std::uint32_t kDramModelVersion = 5;
 
 /// Whether a prediction includes its interval, which takes two thirds of the computing time.
 enum class DramInterval : std::uint8_t { followed, left_out };

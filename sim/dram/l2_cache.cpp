@@ -116,9 +116,27 @@ FoundIn L2Cache::add(std::uint32_t piece) {
 inline FoundIn L2Cache::write(Cache& cache, Moving& moving) {
   const std::size_t set = cache.sets.of(moving.hash);
   const bool was_held = use(cache, moving.home, set, moving);
-  moving.state |= dirty_bit(cache);
+  make_dirty(cache, cache.partitions[moving.home][set], moving);
   if (partitions_ > 1) drop_copy(cache, 1 - moving.home, set, moving);  // it would now be stale
   return was_held ? FoundIn::own_partition : FoundIn::dram;
+}
+
+/// Marks the newest piece of the set, in its home partition; other pieces are written back if too
+/// many are dirty.
+inline void L2Cache::make_dirty(Cache& cache, Set& set, Moving& moving) {
+  const unsigned dirty = dirty_bit(cache);
+  if ((moving.state & dirty) != 0) return;
+  moving.state |= dirty;
+  set.dirty_bytes += moving.bytes;
+  const Index most_bytes = cache.set_bytes * kMostDirtyWays / kL2Ways;
+  for (std::uint32_t n = 0; set.dirty_bytes > most_bytes && n + 1 < set.count; ++n) {
+    const std::uint32_t piece = place(set, set.oldest + n);
+    const unsigned state = states_[piece];
+    if (home_of(piece) != moving.home || (state & dirty) == 0) continue;
+    states_[piece] = static_cast<PieceState>(state & ~dirty);
+    set.dirty_bytes -= bytes_of(state);
+    traffic_[cache.number].written += bytes_of(state);
+  }
 }
 
 /// Makes the piece the most recent one of its set; false if it was not held before.
@@ -163,9 +181,10 @@ inline void L2Cache::drop_oldest(Cache& cache, std::size_t partition, Set& set) 
   --set.count;
   const unsigned state = states_[piece];
   const unsigned dirty = home_of(piece) == partition ? dirty_bit(cache) : 0;
-  const Index bytes = bytes_of(state);
+  const Index bytes = bytes_of(state), written = (state & dirty) != 0 ? bytes : 0;
   set.held_bytes -= bytes;
-  traffic_[cache.number].written += (state & dirty) != 0 ? bytes : 0;
+  set.dirty_bytes -= written;
+  traffic_[cache.number].written += written;
   states_[piece] = static_cast<PieceState>(state & ~(held_bit(cache, partition) | dirty));
 }
 

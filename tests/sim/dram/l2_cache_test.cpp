@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <list>
+#include <ranges>
+#include <utility>
 
 namespace attnscope {
 namespace {
@@ -63,8 +65,9 @@ TEST(L2Cache, HoldsManySmallPiecesInOneSet) {
   EXPECT_EQ(cache.traffic().front().read, 64 * 1024 + 64 * Index{kPieces - 1});
 }
 
-/// A cache with one set is a list of pieces, in the order of their last use.
-TEST(L2Cache, EvictsTheLeastRecentlyUsedPieces) {
+/// A cache with one set is a list of pieces, in the order of their last use. Half of it may be
+/// dirty.
+TEST(L2Cache, EvictsAndWritesBackTheLeastRecentlyUsedPieces) {
   constexpr std::uint32_t kPieces = 60, kLargest = 64;
   constexpr Index kCapacity = kL2Ways * kLargest;
   std::vector<std::uint32_t> piece_bytes;
@@ -76,7 +79,7 @@ TEST(L2Cache, EvictsTheLeastRecentlyUsedPieces) {
     bool dirty;
   };
   std::list<Held> by_last_use;
-  Index held = 0, read = 0, written = 0;
+  Index held = 0, read = 0, written = 0, written_back = 0;
   const auto use = [&](std::uint32_t piece, bool reads, bool writes) {
     const auto found = std::ranges::find(by_last_use, piece, &Held::piece);
     const bool is_held = found != by_last_use.end();
@@ -90,23 +93,48 @@ TEST(L2Cache, EvictsTheLeastRecentlyUsedPieces) {
       held -= bytes;
       if (by_last_use.back().dirty) written += bytes;
     }
+    Index dirty_bytes = 0;
+    for (const Held& each : by_last_use) dirty_bytes += each.dirty ? piece_bytes[each.piece] : 0;
+    for (Held& each : by_last_use | std::views::reverse) {
+      if (dirty_bytes <= kCapacity / 2) break;
+      if (!std::exchange(each.dirty, false)) continue;
+      const Index bytes = piece_bytes[each.piece];
+      dirty_bytes -= bytes;
+      written += bytes;
+      written_back += bytes;
+    }
   };
   std::uint32_t state = 1;
   for (int n = 0; n < 5000; ++n) {
     state = state * 1664525U + 1013904223U;
     const std::uint32_t piece = (state >> 16U) % kPieces;
-    if (n % 5 == 0) {
+    const bool writes = n % 5 < 2, adds = !writes && n % 7 == 0;
+    if (writes) {
       cache.write(piece);
-    } else if (n % 7 == 0) {
+    } else if (adds) {
       cache.add(piece);
     } else {
       cache.read(0, piece);
     }
-    use(piece, n % 5 != 0, n % 5 == 0 || n % 7 == 0);
+    use(piece, !writes, writes || adds);
     ASSERT_EQ(cache.traffic().front().read, read) << n;
     ASSERT_EQ(cache.traffic().front().written, written) << n;
   }
-  EXPECT_GT(written, 0);
+  EXPECT_GT(written_back, 0);
+  EXPECT_GT(written, written_back);
+}
+
+/// As the launch does that sets O in flash1: what it writes beyond half of L2 goes to DRAM, and is
+/// still in L2 afterwards.
+TEST(L2Cache, KeepsAboutHalfOfItDirty) {
+  constexpr std::uint32_t kPieces = kCachePieces * 8 / 10;
+  L2Cache cache = cache_of(2, kPieces);
+  for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.write(piece);
+  const Index written = cache.traffic().front().written, left = kBytes(kPieces) - written;
+  EXPECT_LE(left, kCacheBytes / 2);
+  EXPECT_GT(left, kCacheBytes * 45 / 100);
+  for (std::uint32_t piece = 0; piece < kPieces; ++piece) cache.add(piece);
+  EXPECT_LT(cache.traffic().front().read, written * 7 / 10);
 }
 
 TEST(L2Cache, FollowsEachSizeLikeACacheOfItsOwn) {
