@@ -118,7 +118,9 @@ struct HopperTiling {
   PassKind pass;
   Index width;
   Tiling tiling;
-  Index most_keys = kAnyLength;  ///< that a row sees: N_kv, or half of it if the mask is causal
+  /// The largest number of keys that a row sees on average: N_kv, or half of it under a causal
+  /// mask.
+  Index most_keys = kAnyLength;
   bool takes_block_mask = true;  ///< whether block_sparse2 uses it, too
 
   bool is_for(const KernelInfo& kernel, PassKind of_pass, const AttentionProblem& problem) const {
@@ -127,8 +129,9 @@ struct HopperTiling {
            (takes_block_mask || !kernel.takes_block_mask);
   }
 };
-// Of a few thousand rows, 256 at once leave fewer SMs without work at the end, and each consumer's
-// first and last steps are shorter; with many keys, the wider products are faster.
+// With few keys, row tiles of 256 leave fewer SMs idle at the end of the launch, and each
+// consumer's first and last steps are shorter; with more keys, the wider products of 128 keys are
+// faster.
 constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {256, 64}, 1024, false},
                                            {kForward, 64, {192, 128}},
                                            {kForward, 96, {128, 128}},

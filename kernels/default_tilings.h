@@ -1,5 +1,5 @@
 /// The one table of default tilings, by kernel, pass, precision, head dimension, kind of scores,
-/// GPU and, where Hopper's programs need it, the number of keys.
+/// GPU and, for Hopper's programs, the number of keys.
 #pragma once
 
 #include <optional>

@@ -79,7 +79,7 @@ double clock_ratio(const GpuDescription& gpu) {
 
 /// The launch of flash1 that sets initial values, with the bytes that it moves. The one that
 /// computes LSE runs only if it is asked for; a forward pass that is measured does not ask.
-/// `programs`: of the pass, empty if no kernel runs it.
+/// `programs`: those of the pass; empty if no kernel runs it.
 std::vector<FurtherLaunch> further_launches(const ResolvedRun& run,
                                             const std::vector<kernels::LaunchProgram>& programs) {
   if (run.algorithm() != "flash1") return {};

@@ -60,9 +60,9 @@ constexpr HopperRegisters flash2_hopper_registers(int consumers) {
 }
 
 /// Whether O, S and the rounded 16-bit P fit in the registers of a consumer's threads, beside 32
-/// registers for everything else, and the products of the tile are few and wide: up to three
-/// consumers need at least 80 keys. Four, whose registers hold no more than 64, keep the tensor
-/// cores busy with these.
+/// registers for everything else, and the products of the tile are few and wide. Up to three
+/// consumers need at least 80 keys to keep the tensor cores busy; four need only 64, the most that
+/// their registers hold.
 constexpr bool flash2_hopper_holds(Index d, const Tiling& tiling) {
   constexpr Index kOthers = 32;
   const bool has_groups = tiling.Br % 64 == 0 && tiling.Br <= 256;

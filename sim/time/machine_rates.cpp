@@ -21,7 +21,7 @@ double MachineRates::matrix_flops_per_s(bool on_tensor_cores) const {
                          : kFlopsOfMultiplyAdd * multiply_adds_per_cycle * boost_clock_hz);
 }
 
-double MachineRates::launch_gap_s(double thread_blocks) const {
+double MachineRates::launch_gap_before(double thread_blocks) const {
   const double further_sms = std::min(thread_blocks, sm_count) - 1.0;
   const double share = sm_count > 1 ? further_sms / (sm_count - 1.0) : 1.0;
   return launch_gap_one_block_s + share * (launch_gap_full_grid_s - launch_gap_one_block_s);

@@ -39,9 +39,9 @@ struct MachineRates {
   /// Seconds that DRAM takes to read and write these bytes together: copies are slower than either
   /// alone.
   double dram_seconds(double read_bytes, double written_bytes) const;
-  /// What a launch of so many thread blocks, or its predecessor if that has more, adds after the
-  /// predecessor: in proportion to the SMs that they occupy.
-  double launch_gap_s(double thread_blocks) const;
+  /// The gap before a launch. `thread_blocks`: the larger number of this launch and the previous
+  /// one. Interpolated linearly from one block to a full grid.
+  double launch_gap_before(double thread_blocks) const;
   /// The least time that a launch waits for its code, which is not in L2: one DRAM latency.
   double code_wait_s() const { return dram_latency_cycles / boost_clock_hz; }
   /// FLOP/s of matrix products on all SMs at their full rate.

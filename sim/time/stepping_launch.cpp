@@ -103,9 +103,9 @@ PredictedSchedule SteppingLaunch::schedule(Index heads_of_entry) const {
 }
 
 /// The cost of starting a launch beyond its overhead and its blocks' first waits and steps: code
-/// comes from DRAM, and SMs change their configuration. Calibrated for SMs that hold one block and
-/// as many as fit; other numbers lie in between. Without these launches, only the wait for code is
-/// known.
+/// comes from DRAM, and SMs change their configuration. Interpolated between calibrated
+/// launches with one block on each SM and with as many as fit; without them, only the wait for code
+/// is known.
 double SteppingLaunch::start_s() const {
   if (costs_.first_step_s == 0) return setting_.rates.code_wait_s();
   const std::size_t most = costs_.cycles.size();

@@ -64,7 +64,7 @@ class SteppingLaunch {
   const StepCosts& costs_;
   const LaunchWork& work_;
   std::vector<double> step_cycles_;  ///< those of the costs, for steps of this launch
-  std::vector<double> of_step_;      ///< the same, if a step's tiles do not arrive sooner
+  std::vector<double> of_step_;  ///< the same, or longer where memory delivers tiles more slowly
   std::vector<double> moves_;
   double active_sms_ = 0, clock_hz_ = 0;
   double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;

@@ -139,12 +139,12 @@ class PassTimes {
   PassTimes(const MachineRates& rates, TimePrediction& prediction)
       : rates_(rates), prediction_(prediction) {}
 
-  /// `thread_blocks`: 0 if unknown, for a launch that fills the GPU.
+  /// `thread_blocks`: 0 if unknown: the launch is then assumed to fill the GPU.
   void add(const std::string& name, LaunchTime time, double clock_hz, Index thread_blocks) {
     const double blocks = thread_blocks > 0 ? static_cast<double>(thread_blocks) : rates_.sm_count;
     of(time.parts, TimePart::overhead) =
         prediction_.launches.empty() ? rates_.launch_overhead_s
-                                     : rates_.launch_gap_s(std::max(blocks, blocks_before_));
+                                     : rates_.launch_gap_before(std::max(blocks, blocks_before_));
     blocks_before_ = blocks;
     time.name = name;
     time.seconds = sum(time.parts);

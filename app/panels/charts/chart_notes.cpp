@@ -120,7 +120,7 @@ ChartNote tiles_note(const SizeSweep& sweep, const ResolvedRun& shown) {
   const bool varies = std::ranges::any_of(sweep.points, [&](const SweepPoint& each) {
     return each.algorithm() == shown.algorithm() && each.report.run.tiling != tiling;
   });
-  return {fmt::format("{} here uses its kernel's tiles, {} × {}{}; the ledger's run has {} × {}",
+  return {fmt::format("{} here uses its kernel's tiles ({} × {}{}); the ledger's run has {} × {}",
                       shown.algorithm(), tiling.Br, tiling.Bc, varies ? " at this point" : "",
                       shown.tiling.Br, shown.tiling.Bc),
           "not the ledger run's tiles"};

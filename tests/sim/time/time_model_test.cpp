@@ -225,8 +225,8 @@ TEST_F(TimeModel, StartingALaunchCostsWhatAFirstStepTakesAtTheClockOfLightWork) 
               20e-6 - 3e-6 - waits_s - 5000 / 1e9 - code_wait_s(), 1e-9);
 }
 
-/// A launch with one block on each SM starts like the timed one that has one, too.
-TEST_F(TimeModel, AStartLiesBetweenThoseOfOneBlockOnEachSmAndOfAllThatFit) {
+/// The start of a launch is interpolated between the two calibrated launches.
+TEST_F(TimeModel, TheCostOfAStartLiesBetweenOneBlockOnEachSmAndAllThatFit) {
   const StepCosts full{.cycles = {5000, 5000, 5000}, .clock_hz = 1e9, .first_step_s = 20e-6};
   StepCosts both = full;
   both.lone_first_step_s = 14e-6;
@@ -248,8 +248,8 @@ TEST_F(TimeModel, TheLastStepOfABlockWaitsForNoFurtherTiles) {
   const auto seconds = [&](double cycles) {
     return predicted(report, {.cycles = {cycles}, .clock_hz = 1e9}).seconds;
   };
-  // A block on each of 128 SMs, with eight steps. While the tiles are late, only the last step
-  // depends on its cost
+  // A block on each of 128 SMs, with eight steps. While memory is slower than the steps, only the
+  // last step's own cycles count
   EXPECT_NEAR(seconds(20) - seconds(10), 10e-9, 1e-12);
   EXPECT_NEAR(seconds(9000) - seconds(8000), 8 * 1000e-9, 1e-12);
 }
@@ -258,9 +258,9 @@ TEST_F(TimeModel, TheGapBetweenLaunchesGrowsWithTheirBlocks) {
   MachineRates of = rates();
   of.launch_gap_one_block_s = 1e-6;
   of.launch_gap_full_grid_s = 3e-6;
-  EXPECT_DOUBLE_EQ(of.launch_gap_s(1), 1e-6);
-  EXPECT_DOUBLE_EQ(of.launch_gap_s(66.5), 2e-6);
-  EXPECT_DOUBLE_EQ(of.launch_gap_s(1e6), 3e-6);
+  EXPECT_DOUBLE_EQ(of.launch_gap_before(1), 1e-6);
+  EXPECT_DOUBLE_EQ(of.launch_gap_before(66.5), 2e-6);
+  EXPECT_DOUBLE_EQ(of.launch_gap_before(1e6), 3e-6);
   // The larger one of the two launches counts; an unknown number fills the GPU
   const SimulationReport report = modelled("flash2", PassKind::forward, 128, 1);
   const auto gap_s = [&](Index blocks) {

@@ -63,10 +63,10 @@ TEST(ChartNotes, SayThatTheRunOnTheScreenHasOtherTiles) {
   EXPECT_THAT(tiles_note(sweep, shown), ElementsAre());
   shown.tiling = {16, 16};
   EXPECT_EQ(tiles_note(sweep, shown).front(),
-            "flash2 here uses its kernel's tiles, 128 × 64; the ledger's run has 16 × 16");
+            "flash2 here uses its kernel's tiles (128 × 64); the ledger's run has 16 × 16");
   sweep.points.push_back(point_at("flash2", 128, 3, 1, 1));
   sweep.points.back().report.run.tiling = {64, 64};
-  EXPECT_THAT(tiles_note(sweep, shown).front(), HasSubstr("128 × 64 at this point; the ledger"));
+  EXPECT_THAT(tiles_note(sweep, shown).front(), HasSubstr("128 × 64 at this point); the ledger"));
   shown.problem.N = 65;
   EXPECT_THAT(tiles_note(sweep, shown), ElementsAre()) << "the chart lacks that run";
 }
