@@ -209,7 +209,8 @@ Result<Arguments> parse_arguments(int argc, char** argv) {
   add_flag_once(app, "--dump-ui", arguments.dump_ui,
                 "Print the widgets' rectangles as JSON on exit");
   add_flag_once(app, "--log-frames", arguments.log_frames,
-                "Print the program's state after each frame: works, plays or rests");
+                "Draw 60 frames a second, also at rest, and print the program's state after each: "
+                "works, plays or rests");
 
   CLI::App* render = app.add_subcommand(
       "render",

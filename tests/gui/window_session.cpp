@@ -24,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kMaxFrames = 3000;           // minutes at rest: ends a session whose test failed
+constexpr int kMaxFrames = 18000;          // five minutes: ends a session whose test failed
 constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
 constexpr std::size_t kPressedFrames = 2;  // to draw a mouse button that is held down
 constexpr std::size_t kRestingFrames = 3;  // at rest, after which it will stay so
