@@ -11,10 +11,14 @@ namespace attnscope {
 
 namespace {
 
-/// softmax_scale Q K^T, before the score function.
-RowMatrix scaled_products(const AttentionProblem& problem, const AttentionInputs& inputs) {
-  return problem.softmax_scale() *
-         (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
+/// Zeros, [N, N_kv]. The values are computed in place: copying them would take as long.
+ValueTile score_tile(const AttentionProblem& problem) {
+  return {problem.N, problem.N_kv,
+          std::vector<double>(static_cast<std::size_t>(problem.N * problem.N_kv))};
+}
+
+Eigen::Map<RowMatrix> matrix_of(ValueTile& tile) {
+  return {tile.values.data(), tile.rows, tile.cols};
 }
 
 /// Applies soft cap, bias and mask to the scaled products of a query.
@@ -28,17 +32,16 @@ void apply_score_function(const AttentionProblem& problem, Index query, Row&& ro
   hide_masked_tiles(problem, query, {0, problem.N_kv}, row);
 }
 
-/// exp(S - LSE); 0 for a hidden key.
-RowMatrix probabilities(const RowMatrix& S, const ForwardResult& forward) {
+/// P = exp(S - LSE); 0 for a hidden key.
+void set_probabilities(const Eigen::Map<RowMatrix>& S, const ForwardResult& forward,
+                       Eigen::Map<RowMatrix> P) {
   const auto LSE = forward.LSE.head(0, 0);
-  RowMatrix P(S.rows(), S.cols());
   for (Index query = 0; query < S.rows(); ++query) {
     const double shift = LSE[static_cast<std::size_t>(query)];
     for (Index key = 0; key < S.cols(); ++key) {
       P(query, key) = S(query, key) == -kInfinity ? 0.0 : std::exp(S(query, key) - shift);
     }
   }
-  return P;
 }
 
 }  // namespace
@@ -51,26 +54,32 @@ std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem&
                                                          const AttentionInputs& inputs,
                                                          const ForwardResult& forward,
                                                          bool gradients) {
+  std::array<ValueTile, kScoreTensors.size()> tiles{score_tile(problem), score_tile(problem)};
   const ScoreSteps steps(problem, 0, 0);
-  RowMatrix S = scaled_products(problem, inputs);
+  Eigen::Map<RowMatrix> S = matrix_of(tiles[0]), P = matrix_of(tiles[1]);
+  S.noalias() = problem.softmax_scale() *
+                (head_matrix(inputs.Q, 0, 0) * head_matrix(inputs.K, 0, 0).transpose());
   RowMatrix slopes = gradients && steps.caps() ? S : RowMatrix();
   for (Index query = 0; query < problem.N; ++query) {
     apply_score_function(problem, query, S.row(query));
   }
-  const RowMatrix P = probabilities(S, forward);
-  if (!gradients) return {value_tile(S), value_tile(P), {}, {}};
+  set_probabilities(S, forward, P);
+  if (!gradients) return tiles;
 
   // dP = Z * dO V^T; dS = P * (dP - D) with D = rowsum(dO * O), through the soft cap
+  tiles[2] = score_tile(problem);
+  tiles[3] = score_tile(problem);
+  Eigen::Map<RowMatrix> dP = matrix_of(tiles[2]), dS = matrix_of(tiles[3]);
   const auto dO = head_matrix(inputs.dO, 0, 0);
-  RowMatrix dP = dO * head_matrix(inputs.V, 0, 0).transpose();
+  dP.noalias() = dO * head_matrix(inputs.V, 0, 0).transpose();
   for (Index query = 0; query < problem.N; ++query) steps.drop(dP.row(query), query, 0);
   const Eigen::VectorXd D = dO.cwiseProduct(head_matrix(forward.O, 0, 0)).rowwise().sum();
-  RowMatrix dS = P.cwiseProduct(dP.colwise() - D);
+  dS = P.cwiseProduct(dP.colwise() - D);
   for (Index query = 0; query < problem.N && steps.caps(); ++query) {
     steps.slopes(slopes.row(query));
     dS.row(query).array() *= slopes.row(query).array();
   }
-  return {value_tile(S), value_tile(P), value_tile(dP), value_tile(dS)};
+  return tiles;
 }
 
 std::vector<double> score_row(const AttentionProblem& problem, const AttentionInputs& inputs,
