@@ -3,10 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/flash1/flash1_programs.h"
-#include "kernels/flash2/flash2_programs.h"
-#include "kernels/split_kv/split_kv_programs.h"
-#include "kernels/standard/softmax_programs.h"
 #include "kernels/workspace_layout.h"
 #include "reference/check.h"
 

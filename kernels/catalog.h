@@ -20,6 +20,13 @@ namespace attnscope::kernels {
 struct LaunchKind;
 struct LaunchProgram;
 
+/// The programs of a run in launch order, without cuBLAS's and "sum_heads".
+using KernelPrograms = std::vector<LaunchProgram>(const ResolvedRun& run,
+                                                  const ProgramTarget& target,
+                                                  const LaunchKind& kind);
+/// Those of each kernel, in kernels/NAME/NAME_programs.cpp. block_sparse2 has those of flash2.
+KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_programs;
+
 /// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
 
@@ -61,9 +68,7 @@ struct KernelInfo {
   std::string_view forward_state = {};
   KernelPass forward;
   std::optional<KernelPass> backward = {};
-  /// The programs of a run in launch order, without cuBLAS's and "sum_heads".
-  std::vector<LaunchProgram> (*programs)(const ResolvedRun& run, const ProgramTarget& target,
-                                         const LaunchKind& kind);
+  KernelPrograms* programs = nullptr;
 
   bool has_backward() const { return backward.has_value(); }
   /// Its backward pass for that kind of pass, otherwise its forward pass.

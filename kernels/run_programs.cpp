@@ -15,8 +15,7 @@ namespace {
 
 BlockProgram sum_heads_program(DType dtype) {
   constexpr int kThreads = 256;
-  return {.program = {.sources = {"kernels/sum_heads.cuh"},
-                      .expression = instance_of("sum_heads", element_type(dtype), kThreads)},
+  return {.program = kernel_program("sum_heads", element_type(dtype), kThreads),
           .threads = kThreads};
 }
 

@@ -6,7 +6,9 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
+#include "kernels/block_shapes.h"
 #include "kernels/compile/compiler.h"
 #include "kernels/knobs.h"
 #include "kernels/score_features.cuh"
@@ -76,6 +78,25 @@ template <typename... Arguments>
 std::string instance_of(std::string_view kernel, const Arguments&... arguments) {
   const std::string texts[] = {fmt::format("{}", arguments)...};
   return fmt::format("attnscope::kernels::{}<{}>", kernel, fmt::join(texts, ", "));
+}
+
+/// The instance of the kernel that its file is named after, "flash1/flash1_forward" in kernels/.
+template <typename... Arguments>
+KernelProgram kernel_program(std::string_view path, const Arguments&... arguments) {
+  return {.sources = {fmt::format("kernels/{}.cuh", path)},
+          .expression = instance_of(path.substr(path.rfind('/') + 1), arguments...)};
+}
+
+/// The program of a launch with matrix products, for a problem of this type, with the run's knobs.
+inline BlockProgram products_program(KernelProgram program, const BlockShape& shape, DType dtype,
+                                     const LaunchKind& kind) {
+  program.options = knob_options(kind.knobs);
+  return {.program = std::move(program),
+          .threads = shape.threads,
+          .shared_bytes = shape.shared_bytes,
+          .instructions = dtype == DType::fp32 ? kCudaCores
+                          : kind.hopper        ? kHopper
+                                               : kTensorCores};
 }
 
 }  // namespace attnscope::kernels

@@ -1,6 +1,6 @@
-#include "kernels/flash1/flash1_programs.h"
-
 #include "kernels/block_shapes.h"
+#include "kernels/catalog.h"
+#include "kernels/compile/block_program.h"
 #include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
@@ -35,65 +35,52 @@ std::string forward_columns(const ResolvedRun& run, Index width) {
 BlockProgram forward_program(const ResolvedRun& run, Index shared_bytes_per_block,
                              const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
-  const Tiling& tiling = run.tiling;
+  const auto& [Br, Bc] = run.tiling;
   const Index width = padded_head_dim(problem.d);
-  const BlockRequest request{problem, tiling, run.asked.variant.carry, shared_bytes_per_block};
+  const BlockRequest request{problem, run.tiling, run.asked.variant.carry, shared_bytes_per_block};
   const BlockShape shape = flash1_forward_shape(request);
-  BlockProgram launch{.threads = shape.threads,
-                      .shared_bytes = shape.shared_bytes,
-                      .instructions = problem.dtype == DType::fp32 ? kCudaCores : kTensorCores};
-  KernelProgram& program = launch.program;
+  const std::string trace = trace_policy(kind.traced);
   if (problem.dtype == DType::fp32) {
-    program.sources = {"kernels/flash1/flash1_forward_fp32.cuh"};
-    program.expression =
-        instance_of("flash1_forward_fp32", width, tiling.Br, tiling.Bc, trace_policy(kind.traced));
-    return launch;
+    return products_program(kernel_program("flash1/flash1_forward_fp32", width, Br, Bc, trace),
+                            shape, problem.dtype, kind);
   }
-  program.options = knob_options(kind.knobs);
-  program.sources = {"kernels/flash1/flash1_forward.cuh"};
-  program.expression =
-      instance_of("flash1_forward", element_type(problem.dtype), element_type(carried_type(run)),
-                  width, tiling.Br, tiling.Bc, flash1_stages(request), forward_columns(run, width),
-                  trace_policy(kind.traced), features_argument(score_features(problem)));
-  return launch;
-}
-
-BlockProgram flash1_backward_hopper_program(const ResolvedRun& run, const LaunchKind& kind) {
-  const Index d = run.problem.d;
-  return {.program = {.sources = {"kernels/flash1/flash1_backward_hopper.cuh"},
-                      .expression =
-                          instance_of("flash1_backward_hopper", element_type(run.problem.dtype), d,
-                                      run.tiling.Br, run.tiling.Bc, trace_policy(kind.traced))},
-          .threads = kFlash1HopperThreads,
-          .shared_bytes = flash1_backward_hopper_shared_bytes(d, run.tiling),
-          .instructions = kHopper};
+  return products_program(kernel_program("flash1/flash1_forward", element_type(problem.dtype),
+                                         element_type(carried_type(run)), width, Br, Bc,
+                                         flash1_stages(request), forward_columns(run, width), trace,
+                                         features_argument(score_features(problem))),
+                          shape, problem.dtype, kind);
 }
 
 /// The program of the backward launch. The problem must be in 16-bit precision.
 BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
+  const auto& [Br, Bc] = run.tiling;
+  const std::string type = element_type(problem.dtype), trace = trace_policy(kind.traced);
+  if (kind.hopper) {
+    return products_program(
+        kernel_program("flash1/flash1_backward_hopper", type, problem.d, Br, Bc, trace),
+        {kFlash1HopperThreads, flash1_backward_hopper_shared_bytes(problem.d, run.tiling)},
+        problem.dtype, kind);
+  }
   const BlockShape shape = flash1_backward_shape({problem, run.tiling});
   const ScoreFeatures features = flash1_backward_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
-  return {.program = {.sources = {"kernels/flash1/flash1_backward.cuh"},
-                      .expression = instance_of(
-                          "flash1_backward", element_type(problem.dtype), width, run.tiling.Br,
-                          run.tiling.Bc, shape.threads / 32, columns_policy(problem.d, width),
-                          trace_policy(kind.traced), features_argument(features)),
-                      .options = knob_options(kind.knobs)},
-          .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes,
-          .instructions = kTensorCores};
+  return products_program(
+      kernel_program("flash1/flash1_backward", type, width, Br, Bc, shape.threads / 32,
+                     columns_policy(problem.d, width), trace, features_argument(features)),
+      shape, problem.dtype, kind);
 }
 
 }  // namespace
 
+/// Forward: "initialise" sets O = 0 in the precision used between passes, l = 0 and m = -inf;
+/// "convert" rounds O from Carry::fp32; "lse" computes LSE from m and l. Backward: "initialise"
+/// sets dQ = 0.
 std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
                                            const LaunchKind& kind) {
   if (run.pass() == PassKind::backward) {
     return {{"initialise", rows_program("attnscope::kernels::flash1_zero_dq")},
-            {"backward", kind.hopper ? flash1_backward_hopper_program(run, kind)
-                                     : backward_program(run, kind)}};
+            {"backward", backward_program(run, kind)}};
   }
   std::vector<LaunchProgram> programs = {
       {"initialise",

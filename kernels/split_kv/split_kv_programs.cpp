@@ -1,6 +1,6 @@
-#include "kernels/split_kv/split_kv_programs.h"
-
 #include "kernels/block_shapes.h"
+#include "kernels/catalog.h"
+#include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
@@ -15,25 +15,22 @@ BlockProgram partial_program(const AttentionProblem& problem, const Tiling& tili
   const ScoreFeatures features = score_features(problem);
   const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const BlockShape shape = split_kv_shape({problem, tiling});
-  BlockProgram block{
-      .threads = shape.threads, .shared_bytes = shape.shared_bytes, .instructions = kTensorCores};
-  block.program.sources = {"kernels/split_kv/split_kv_partial.cuh"};
-  block.program.options = knob_options(kind.knobs);
-  block.program.expression = instance_of(
-      "split_kv_partial", element_type(problem.dtype), width, tiling.Bc, shape.threads / 32,
-      split_kv_stages(width, tiling), columns_policy(problem.d, width), trace_policy(kind.traced),
-      features_argument(features));
-  return block;
+  return products_program(
+      kernel_program("split_kv/split_kv_partial", element_type(problem.dtype), width, tiling.Bc,
+                     shape.threads / 32, split_kv_stages(width, tiling),
+                     columns_policy(problem.d, width), trace_policy(kind.traced),
+                     features_argument(features)),
+      shape, problem.dtype, kind);
 }
 
 /// The program of the launch "combine", in which each block owns a row.
 BlockProgram combine_program(const AttentionProblem& problem) {
   constexpr int kThreads = 128;
   static_assert(kMostSplits <= kThreads);  // each thread takes one split's LSE
-  BlockProgram block{.threads = kThreads, .overlaps_launch_before = true};
-  block.program.sources = {"kernels/split_kv/split_kv_combine.cuh"};
-  block.program.expression = instance_of("split_kv_combine", element_type(problem.dtype), kThreads);
-  return block;
+  return {
+      .program = kernel_program("split_kv/split_kv_combine", element_type(problem.dtype), kThreads),
+      .threads = kThreads,
+      .overlaps_launch_before = true};
 }
 
 }  // namespace

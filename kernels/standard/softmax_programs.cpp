@@ -1,8 +1,8 @@
-#include "kernels/standard/softmax_programs.h"
-
 #include <algorithm>
 #include <span>
 
+#include "kernels/catalog.h"
+#include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
 
 namespace attnscope::kernels {
@@ -42,31 +42,25 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
   const Index width = piece_width(problem);
   const auto shape = std::ranges::find_if(
       shapes, [&](const RowShape& each) { return each.threads * each.elements >= problem.N_kv; });
-  BlockProgram block;
   if (problem.N_kv > most_keys || shape == shapes.end()) {
-    const std::string in_sweeps = fmt::format("{}_two_sweeps", kernel);
-    block.threads = kSweepThreads;
-    block.program.sources = {fmt::format("kernels/standard/{}.cuh", in_sweeps)};
-    block.program.expression =
-        instance_of(in_sweeps, type, kSweepThreads, width, features_argument(features));
-  } else {
-    static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
-    block.threads = shape->threads * static_cast<int>(softmax_rows_per_block(problem.N_kv));
-    block.program.sources = {fmt::format("kernels/standard/{}.cuh", kernel)};
-    block.program.expression = instance_of(kernel, type, shape->threads, shape->elements, width,
-                                           features_argument(features));
+    return {.program = kernel_program(fmt::format("{}_two_sweeps", kernel), type, kSweepThreads,
+                                      width, features_argument(features)),
+            .threads = kSweepThreads};
   }
-  return block;
+  static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
+  return {.program = kernel_program(kernel, type, shape->threads, shape->elements, width,
+                                    features_argument(features)),
+          .threads = shape->threads * static_cast<int>(softmax_rows_per_block(problem.N_kv))};
 }
 
 BlockProgram softmax_forward_program(const AttentionProblem& problem) {
   const Index width = piece_width(problem);
   const ScoreFeatures features = score_features(problem);
   if (!features.any()) {
-    return row_program("softmax_forward", problem, features, kPlainForward,
+    return row_program("standard/softmax_forward", problem, features, kPlainForward,
                        width > 1 ? 32768 : 16384);
   }
-  return row_program("softmax_forward", problem, features, kScoredForward,
+  return row_program("standard/softmax_forward", problem, features, kScoredForward,
                      width > 4 ? 32768 : 16384);
 }
 
@@ -75,9 +69,9 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
   ScoreFeatures features = score_features(problem);
   features.key_ranges = features.alibi = false;  // P already reflects these
   if (!features.any()) {
-    return row_program("softmax_gradient", problem, features, kPlainGradient, 16384);
+    return row_program("standard/softmax_gradient", problem, features, kPlainGradient, 16384);
   }
-  return row_program("softmax_gradient", problem, features, kScoredGradient,
+  return row_program("standard/softmax_gradient", problem, features, kScoredGradient,
                      features.soft_cap ? 8192 : 16384);
 }
 

@@ -105,7 +105,8 @@ TEST(KernelCatalog, EveryKernelTakesEveryHeadDimensionByPadding) {
 }
 
 /// Shared memory of a block on compute capability 9.0, 8.0 and 8.6 or 8.9.
-constexpr Index kHopper = Index{227} * 1024, kAmpere = Index{163} * 1024, kAda = Index{99} * 1024;
+constexpr Index kHopperBytes = Index{227} * 1024, kAmpereBytes = Index{163} * 1024,
+                kAdaBytes = Index{99} * 1024;
 
 constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 
@@ -124,7 +125,8 @@ TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
         if (!takes_pass(kernel, pass, dtype)) continue;
         for (Index d = 1; d <= 256; ++d) {
           const AttentionProblem problem = problem_of(dtype, d);
-          EXPECT_LE(default_bytes(kernel, pass, problem, kHopper), kHopper) << kernel.name << d;
+          EXPECT_LE(default_bytes(kernel, pass, problem, kHopperBytes), kHopperBytes)
+              << kernel.name << d;
           std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
           ASSERT_FALSE(tilings.empty()) << kernel.name << d;
           for (std::size_t a = 0; a < tilings.size(); ++a) {
@@ -142,13 +144,13 @@ TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
   const auto of_flash1 = [&](Carry carry, Index most_bytes) {
     return *default_tiling(flash1, PassKind::forward, wide, carry, {"", most_bytes});
   };
-  EXPECT_EQ(of_flash1(Carry::problem, kHopper), (Tiling{128, 256}));
-  EXPECT_EQ(of_flash1(Carry::fp32, kHopper), (Tiling{128, 256}));
-  EXPECT_EQ(of_flash1(Carry::problem, kAda), (Tiling{128, 256}));
-  EXPECT_EQ(of_flash1(Carry::fp32, kAda), (Tiling{128, 128}));
+  EXPECT_EQ(of_flash1(Carry::problem, kHopperBytes), (Tiling{128, 256}));
+  EXPECT_EQ(of_flash1(Carry::fp32, kHopperBytes), (Tiling{128, 256}));
+  EXPECT_EQ(of_flash1(Carry::problem, kAdaBytes), (Tiling{128, 256}));
+  EXPECT_EQ(of_flash1(Carry::fp32, kAdaBytes), (Tiling{128, 128}));
   const KernelInfo& flash2 = kernel_named("flash2");
   EXPECT_EQ(default_tiling(flash2, PassKind::backward, problem_of(DType::bf16, 128), Carry::problem,
-                           {"", kAda}),
+                           {"", kAdaBytes}),
             (Tiling{32, 64}));
 }
 
@@ -172,7 +174,7 @@ TEST(KernelCatalog, OneDefaultOfEveryPassFitsEveryGpu) {
                {problem_of(DType::bf16, d), scored(problem_of(DType::bf16, d)),
                 problem_of(DType::fp32, d)}) {
             if (!takes_pass(kernel, pass, problem.dtype)) continue;
-            for (const Index most_bytes : {kHopper, kAmpere, kAda}) {
+            for (const Index most_bytes : {kHopperBytes, kAmpereBytes, kAdaBytes}) {
               EXPECT_LE(default_bytes(kernel, pass, problem, most_bytes, carry), most_bytes)
                   << kernel.name << " " << to_string(pass) << " " << d << " " << to_string(carry);
               ++compared;
