@@ -6,13 +6,9 @@
 #include <utility>
 
 #include "kernels/catalog.h"
-#include "kernels/flash1/launch_flash1.h"
-#include "kernels/flash2/launch_flash2.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
 #include "kernels/resolved_run.h"
-#include "kernels/split_kv/launch_split_kv.h"
-#include "kernels/standard/launch_standard.h"
 #include "kernels/supports.h"
 #include "kernels/workspace.h"
 #include "kernels/workspace_layout.h"
@@ -106,49 +102,44 @@ std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   if (auto error = supports(arguments.run)) return error;
   if (auto error = check_memory(arguments)) return error;
   try {
-    return work(tiling_on_gpu(arguments.run, target_of(arguments)));
+    work(tiling_on_gpu(arguments.run, target_of(arguments)));
+    return std::nullopt;
   } catch (const GpuTooSmall& error) {
     return unavailable("kernel {}: {}", arguments.run.asked.kernel, error.what());
-  } catch (const NotCompiled& failure) {
+  } catch (const NotLaunched& failure) {
     return failure.error;
   } catch (const CudaError& error) {
     return failed(error.what());
   }
 }
 
-/// Enqueues the launches of a pass. Returns nothing on success.
-using PassLaunches = std::optional<Error> (*)(PassLauncher& pass);
-
-/// A kernel of the catalog, by name, and its passes; `backward` is null if there is none.
-/// block_sparse2 uses flash2's passes, on the lists of its block mask.
+/// The passes that launch a kernel's programs; `backward` is null if there is none.
 struct KernelLaunches {
-  std::string_view kernel;
-  PassLaunches forward, backward;
+  KernelPrograms* programs;
+  PassLaunches *forward, *backward;
 };
 constexpr KernelLaunches kLaunches[] = {
-    {"standard", launch_standard, launch_standard_backward},
-    {"flash1", launch_flash1, launch_flash1_backward},
-    {"flash2", launch_flash2, launch_flash2_backward},
-    {"block_sparse2", launch_flash2, launch_flash2_backward},
-    {"split_kv", launch_split_kv, nullptr},
+    {standard_programs, launch_standard, launch_standard_backward},
+    {flash1_programs, launch_flash1, launch_flash1_backward},
+    {flash2_programs, launch_flash2, launch_flash2_backward},
+    {split_kv_programs, launch_split_kv, nullptr},
 };
 
 }  // namespace
 
 std::optional<Error> prepare_workspace(const PassArguments& arguments) {
-  return checked(arguments, [&](const Tiling& tiling) -> std::optional<Error> {
+  return checked(arguments, [&](const Tiling& tiling) {
     if (kernel_of(arguments.run).takes_block_mask) upload_tile_lists(arguments, tiling);
-    return std::nullopt;
   });
 }
 
 std::optional<Error> launch(const PassArguments& arguments) {
   return checked(arguments, [&](const Tiling& tiling) {
     const auto& launches =
-        *std::ranges::find(kLaunches, arguments.run.asked.kernel, &KernelLaunches::kernel);
+        *std::ranges::find(kLaunches, kernel_of(arguments.run).programs, &KernelLaunches::programs);
     PassLauncher pass(arguments, tiling);
     const bool backward = arguments.run.pass() == PassKind::backward;
-    return (backward ? launches.backward : launches.forward)(pass);
+    (backward ? launches.backward : launches.forward)(pass);
   });
 }
 

@@ -20,7 +20,7 @@ ProgramTarget target_of(const PassArguments& arguments);
 
 /// Enqueues the launches of a pass, whose arguments have been checked, on its stream, each by its
 /// name among the pass's programs (programs_of()). Keep the object until the last launch is
-/// enqueued. Its functions throw CudaError; those that start a program also throw NotCompiled and
+/// enqueued. Its functions throw CudaError; those that start a program also throw NotLaunched and
 /// GpuTooSmall.
 class PassLauncher {
  public:
@@ -69,11 +69,10 @@ class PassLauncher {
   Index blocks_at_once(std::string_view launch) const;
   /// Runs a launch that is a cuBLAS product, started by `enqueue`.
   template <typename Enqueue>
-  std::optional<Error> multiply(std::string_view launch, const Enqueue& enqueue) {
+  void multiply(std::string_view launch, const Enqueue& enqueue) {
     mark(arguments.before_launch, launch);
-    auto error = enqueue();
+    enqueue();
     mark(arguments.after_launch, launch);
-    return error;
   }
   /// "sum_heads", the last launch of a backward pass with grouped heads: dK and dV of a KV head are
   /// summed in fp32 over dK_heads and dV_heads of its query heads, then rounded. A thread block
@@ -94,5 +93,13 @@ class PassLauncher {
 
 /// Copies block_sparse2's lists of tiles to the end of the workspace.
 void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling);
+
+/// The launches of a kernel's forward or backward pass, in kernels/NAME/launch_NAME.cpp.
+/// block_sparse2 has those of flash2.
+using PassLaunches = void(PassLauncher& pass);
+PassLaunches launch_standard, launch_standard_backward;
+PassLaunches launch_flash1, launch_flash1_backward;
+PassLaunches launch_flash2, launch_flash2_backward;
+PassLaunches launch_split_kv;
 
 }  // namespace attnscope::kernels

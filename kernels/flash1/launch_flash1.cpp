@@ -1,5 +1,3 @@
-#include "kernels/flash1/launch_flash1.h"
-
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/host/hopper.h"
@@ -25,7 +23,7 @@ Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters,
 
 }  // namespace
 
-std::optional<Error> launch_flash1(PassLauncher& pass) {
+void launch_flash1(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
   const Carry carry = arguments.run.asked.variant.carry;
@@ -60,10 +58,9 @@ std::optional<Error> launch_flash1(PassLauncher& pass) {
   if (arguments.LSE_dev != nullptr) {
     pass.start("lse", row_blocks(rows), arguments.LSE_dev, parameters, rows);
   }
-  return std::nullopt;
 }
 
-std::optional<Error> launch_flash1_backward(PassLauncher& pass) {
+void launch_flash1_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const Flash1BackwardWorkspace layout = flash1_backward_workspace(problem);
   const Flash1Workspace forward_layout = flash1_workspace(problem, Carry::problem);  // of m and l
@@ -86,7 +83,6 @@ std::optional<Error> launch_flash1_backward(PassLauncher& pass) {
     pass.start_traceable("backward", heads, parameters);
   }
   pass.sum_grouped_heads(parameters.shared);
-  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

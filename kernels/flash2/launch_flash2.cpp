@@ -1,5 +1,3 @@
-#include "kernels/flash2/launch_flash2.h"
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -36,7 +34,7 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
 
 }  // namespace
 
-std::optional<Error> launch_flash2(PassLauncher& pass) {
+void launch_flash2(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
   const ForwardParameters parameters{.shape = forward_shape(problem),
@@ -53,10 +51,9 @@ std::optional<Error> launch_flash2(PassLauncher& pass) {
   } else {
     pass.start_traceable("forward", blocks, parameters);
   }
-  return std::nullopt;
 }
 
-std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
+void launch_flash2_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const Flash2BackwardWorkspace layout = flash2_backward_workspace(problem);
   BackwardParameters parameters =
@@ -96,7 +93,6 @@ std::optional<Error> launch_flash2_backward(PassLauncher& pass) {
   }
   pass.start("convert", row_blocks, parameters, Br);
   pass.sum_grouped_heads(parameters);
-  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

@@ -9,7 +9,7 @@ namespace {
 
 std::string architecture_of_device() {
   auto architecture = architecture_here(compute_capability());
-  if (!architecture) throw NotCompiled(architecture.error());
+  if (!architecture) throw NotLaunched(architecture.error());
   return std::move(architecture).value();
 }
 
@@ -42,7 +42,7 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   KernelProgram here = program;
   here.architecture = architecture_.empty() ? architecture_of_device() : architecture_;
   const auto obtained = compiler_.obtain(here);
-  if (!obtained) throw NotCompiled(obtained.error());
+  if (!obtained) throw NotLaunched(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
   const std::string& code = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
   cudaLibrary_t library = nullptr;
@@ -61,7 +61,13 @@ const void* CompiledKernels::prepared(const BlockProgram& block) {
   const cudaKernel_t kernel = loaded(block.program);
   const auto* const function = reinterpret_cast<const void*>(kernel);
   if (block.shared_bytes > kDefaultSharedBytes) {
-    check_shared_memory(static_cast<int>(block.shared_bytes));
+    const Index most_bytes = shared_bytes_per_block();
+    if (block.shared_bytes > most_bytes) {
+      throw GpuTooSmall(
+          fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "
+                      "it at most {}; choose a smaller tiling or {}",
+                      block.shared_bytes, most_bytes, field_name("head_dim")));
+    }
     ATTNSCOPE_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(block.shared_bytes)));
   }

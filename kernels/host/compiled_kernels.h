@@ -6,7 +6,6 @@
 
 #include <map>
 #include <mutex>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,13 +15,6 @@
 #include "kernels/compile/kernel_compiler.h"
 
 namespace attnscope::kernels {
-
-/// A kernel that could not be compiled.
-class NotCompiled : public std::runtime_error {
- public:
-  explicit NotCompiled(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
-  Error error;
-};
 
 /// The architecture to compile for on this machine, for a GPU of this compute capability, "9.0".
 /// unavailable if NVRTC does not support the GPU or the driver cannot run NVRTC's output.
@@ -45,7 +37,7 @@ class CompiledKernels {
   KernelCompiler& compiler() { return compiler_; }
 
   /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters
-  /// have exactly the kernel's types. Throws NotCompiled, CudaError and GpuTooSmall.
+  /// have exactly the kernel's types. Throws NotLaunched, CudaError and GpuTooSmall.
   template <typename... Parameters>
   void start(const BlockProgram& block, Index blocks, void* stream,
              const Parameters&... parameters) {

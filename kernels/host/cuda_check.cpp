@@ -4,8 +4,6 @@
 
 #include <cstdio>
 
-#include "reference/result.h"
-
 namespace attnscope::kernels {
 
 CudaError::CudaError(cudaError_t code, const char* expression, const char* file, int line)
@@ -31,15 +29,6 @@ std::string compute_capability() {
 
 int shared_bytes_per_block() {
   return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-}
-
-void check_shared_memory(int shared_bytes) {
-  const int limit_bytes = shared_bytes_per_block();
-  if (shared_bytes <= limit_bytes) return;
-  throw GpuTooSmall(
-      fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "
-                  "it at most {}; choose a smaller tiling or {}",
-                  shared_bytes, limit_bytes, field_name("head_dim")));
 }
 
 void* driver_function(const char* name, unsigned cuda_version) {

@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "reference/result.h"
+
 namespace attnscope::kernels {
 
 /// A failed CUDA call; what() gives the expression, its source location and CUDA's name for the
@@ -25,13 +27,17 @@ class GpuTooSmall : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// A library that a launch needs (NVRTC, cuBLAS) is missing or rejects it.
+class NotLaunched : public std::runtime_error {
+ public:
+  explicit NotLaunched(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
+  Error error;
+};
+
 /// Properties of the current device. They throw CudaError.
 int device_attribute(cudaDeviceAttr attribute);
 std::string compute_capability();  ///< "9.0"
 int shared_bytes_per_block();      ///< maximum shared memory of a block
-
-/// Throws GpuTooSmall if a block cannot have that much shared memory on the current device.
-void check_shared_memory(int shared_bytes);
 
 /// A function of the driver loaded by the run-time library, in its version of the given CUDA
 /// release, 12000 for 12.0; null if the driver lacks it. Throws CudaError.

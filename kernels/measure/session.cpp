@@ -53,7 +53,7 @@ std::optional<Error> Session::guarded(const std::function<std::optional<Error>()
     error = work();
   } catch (const CudaError& failure) {
     error = failed(failure.what());
-  } catch (const NotCompiled& failure) {
+  } catch (const NotLaunched& failure) {
     error = failure.error;
   } catch (const std::bad_alloc&) {
     error = failed("out of host memory");

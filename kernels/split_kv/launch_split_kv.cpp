@@ -1,5 +1,3 @@
-#include "kernels/split_kv/launch_split_kv.h"
-
 #include <bit>
 
 #include "kernels/host/cuda_check.h"
@@ -10,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-std::optional<Error> launch_split_kv(PassLauncher& pass) {
+void launch_split_kv(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
   const SplitKvWorkspace layout = split_kv_workspace(problem, pass.tiling);
@@ -34,7 +32,6 @@ std::optional<Error> launch_split_kv(PassLauncher& pass) {
   // exp(LSE_split)
   const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
   pass.start("combine", heads * problem.N, parameters, static_cast<int>(std::bit_ceil(pieces)));
-  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 
+#include "kernels/host/cuda_check.h"
 #include "kernels/standard/batched_product.h"
 #include "kernels/standard/cublas_library.h"
 
@@ -24,16 +25,39 @@ struct Operand {
   cublasOperation_t operation = CUBLAS_OP_N;
 };
 
+Operand query_operand(const TensorView& tensor, const ProductBatch& batch) {
+  return {tensor.data_dev, batch.query_offset, tensor.stride_row, batch.query_stride};
+}
+
+Operand key_operand(const TensorView& tensor, const ProductBatch& batch) {
+  return {tensor.data_dev, batch.key_offset, tensor.stride_row, batch.key_stride};
+}
+
+Operand score_operand(const void* scores, const ProductBatch& batch, Index N_kv) {
+  return {scores, batch.score_offset, N_kv, batch.score_stride};
+}
+
+Operand transposed(Operand operand) {
+  operand.operation = CUBLAS_OP_T;
+  return operand;
+}
+
 /// result [columns x rows, column-major] = scale * left right, summed over `inner`.
-std::optional<Error> multiply(CublasHandle& cublas, DType dtype, const Operand& result,
-                              const Operand& left, const Operand& right, Index columns, Index rows,
-                              Index inner, Index count, double scale) {
+struct Product {
+  Operand result, left, right;
+  Index columns, rows, inner;
+};
+
+/// `count` such products.
+void multiply(CublasHandle& cublas, DType dtype, const Product& product, Index count,
+              double scale) {
   const cudaDataType_t type = cuda_type(dtype);
   const auto alpha = static_cast<float>(scale);
   const float beta = 0.0f;
   const auto address = [&](const Operand& operand) {
     return static_cast<const std::byte*>(operand.data_dev) + operand.offset * size_bytes(dtype);
   };
+  const auto& [result, left, right, columns, rows, inner] = product;
   const std::scoped_lock lock(cublas.mutex);
   const cublasStatus_t status = cublas.library.gemm_strided_batched(
       cublas.handle, left.operation, right.operation, static_cast<int>(columns),
@@ -42,69 +66,61 @@ std::optional<Error> multiply(CublasHandle& cublas, DType dtype, const Operand& 
       static_cast<int>(right.stride_row), right.stride_product, &beta,
       const_cast<std::byte*>(address(result)), type, static_cast<int>(result.stride_row),
       result.stride_product, static_cast<int>(count), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  if (status == CUBLAS_STATUS_SUCCESS) return std::nullopt;
-  return failed("cuBLAS failed in a matrix product: {}", cublas.library.status_string(status));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw NotLaunched(
+      failed("cuBLAS failed in a matrix product: {}", cublas.library.status_string(status)));
 }
 
-Operand query_operand(const TensorView& tensor, const ProductBatch& batch,
-                      cublasOperation_t operation = CUBLAS_OP_N) {
-  return {tensor.data_dev, batch.query_offset, tensor.stride_row, batch.query_stride, operation};
-}
-
-Operand key_operand(const TensorView& tensor, const ProductBatch& batch,
-                    cublasOperation_t operation = CUBLAS_OP_N) {
-  return {tensor.data_dev, batch.key_offset, tensor.stride_row, batch.key_stride, operation};
-}
-
-Operand score_operand(const void* scores, const ProductBatch& batch, Index N_kv,
-                      cublasOperation_t operation = CUBLAS_OP_N) {
-  return {scores, batch.score_offset, N_kv, batch.score_stride, operation};
+std::shared_ptr<CublasHandle> handle_of(CublasHandles& handles, void* stream) {
+  auto handle = handles.of(stream);
+  if (!handle) throw NotLaunched(handle.error());
+  return std::move(handle).value();
 }
 
 }  // namespace
 
-Result<HeadProducts> HeadProducts::open(const AttentionProblem& problem, CublasHandles& handles,
-                                        void* stream) {
-  auto handle = handles.of(stream);
-  if (!handle) return handle.error();
-  return HeadProducts(problem, std::move(handle).value());
-}
+HeadProducts::HeadProducts(const AttentionProblem& problem, CublasHandles& handles, void* stream)
+    : problem_(problem), cublas_(handle_of(handles, stream)) {}
 
-std::optional<Error> HeadProducts::scores(void* scores, const TensorView& query,
-                                          const TensorView& key, double scale) const {
+void HeadProducts::scores(void* scores, const TensorView& query, const TensorView& key,
+                          double scale) const {
   for (const ProductBatch& batch : product_batches(problem_, query, key)) {
-    auto error = multiply(*cublas_, problem_.dtype, score_operand(scores, batch, problem_.N_kv),
-                          key_operand(key, batch, CUBLAS_OP_T), query_operand(query, batch),
-                          problem_.N_kv, batch.rows, problem_.d, batch.count, scale);
-    if (error) return error;
+    const Product product{score_operand(scores, batch, problem_.N_kv),
+                          transposed(key_operand(key, batch)),
+                          query_operand(query, batch),
+                          problem_.N_kv,
+                          batch.rows,
+                          problem_.d};
+    multiply(*cublas_, problem_.dtype, product, batch.count, scale);
   }
-  return std::nullopt;
 }
 
-std::optional<Error> HeadProducts::of_scores(const TensorView& query, const void* scores,
-                                             const TensorView& key, double scale) const {
+void HeadProducts::of_scores(const TensorView& query, const void* scores, const TensorView& key,
+                             double scale) const {
   for (const ProductBatch& batch : product_batches(problem_, query, key)) {
-    auto error = multiply(*cublas_, problem_.dtype, query_operand(query, batch),
-                          key_operand(key, batch), score_operand(scores, batch, problem_.N_kv),
-                          problem_.d, batch.rows, problem_.N_kv, batch.count, scale);
-    if (error) return error;
+    const Product product{query_operand(query, batch),
+                          key_operand(key, batch),
+                          score_operand(scores, batch, problem_.N_kv),
+                          problem_.d,
+                          batch.rows,
+                          problem_.N_kv};
+    multiply(*cublas_, problem_.dtype, product, batch.count, scale);
   }
-  return std::nullopt;
 }
 
-std::optional<Error> HeadProducts::of_scores_transposed(const TensorView& key, const void* scores,
-                                                        const TensorView& query,
-                                                        double scale) const {
+void HeadProducts::of_scores_transposed(const TensorView& key, const void* scores,
+                                        const TensorView& query, double scale) const {
   AttentionProblem ungrouped = problem_;
   ungrouped.kv_heads = problem_.heads;
   for (const ProductBatch& batch : product_batches(ungrouped, query, key)) {
-    auto error =
-        multiply(*cublas_, problem_.dtype, key_operand(key, batch), query_operand(query, batch),
-                 score_operand(scores, batch, problem_.N_kv, CUBLAS_OP_T), problem_.d,
-                 problem_.N_kv, batch.rows, batch.count, scale);
-    if (error) return error;
+    const Product product{key_operand(key, batch),
+                          query_operand(query, batch),
+                          transposed(score_operand(scores, batch, problem_.N_kv)),
+                          problem_.d,
+                          problem_.N_kv,
+                          batch.rows};
+    multiply(*cublas_, problem_.dtype, product, batch.count, scale);
   }
-  return std::nullopt;
 }
 
 }  // namespace attnscope::kernels

@@ -1,5 +1,3 @@
-#include "kernels/standard/launch_standard.h"
-
 #include <cstddef>
 
 #include "kernels/pass_launcher.h"
@@ -11,12 +9,10 @@ namespace attnscope::kernels {
 
 /// Standard attention, forward (arXiv 2205.14135, Algorithm 0): the launches "scores", "softmax"
 /// and "output". Follows sim/schedule/standard_forward.cpp.
-std::optional<Error> launch_standard(PassLauncher& pass) {
+void launch_standard(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const auto opened = HeadProducts::open(problem, arguments.resources->cublas, arguments.stream);
-  if (!opened) return opened.error();
-  const HeadProducts& products = opened.value();
+  const HeadProducts products(problem, arguments.resources->cublas, arguments.stream);
   const StandardWorkspace layout = standard_workspace(problem);
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
                                   .rows = problem.batch * problem.heads * problem.N,
@@ -26,15 +22,13 @@ std::optional<Error> launch_standard(PassLauncher& pass) {
                                   .scores = pass.scores(ScoreUnit::scaled),
                                   .P_dropped = pass.workspace<std::byte>(layout.P_dropped_offset)};
 
-  auto error = pass.multiply("scores", [&] {
-    return products.scores(pass.workspace<std::byte>(layout.S_offset), arguments.Q, arguments.K,
-                           problem.softmax_scale());
+  pass.multiply("scores", [&] {
+    products.scores(pass.workspace<std::byte>(layout.S_offset), arguments.Q, arguments.K,
+                    problem.softmax_scale());
   });
-  if (error) return error;
   pass.start("softmax", ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv)), softmax);
-  return pass.multiply("output", [&] {
-    return products.of_scores(arguments.O, softmax.P_dropped, arguments.V, 1.0);
-  });
+  pass.multiply("output",
+                [&] { products.of_scores(arguments.O, softmax.P_dropped, arguments.V, 1.0); });
 }
 
 /// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the P that the forward pass
@@ -44,12 +38,10 @@ std::optional<Error> launch_standard(PassLauncher& pass) {
 /// Four cuBLAS products around one fused softmax gradient. P is read twice, dP once, dS twice: each
 /// an N x N_kv tensor in HBM; dP overwrites S, which is no longer read. With dropout, dV reads P
 /// after dropout; with a soft cap, dS also reads S, and dP has separate memory.
-std::optional<Error> launch_standard_backward(PassLauncher& pass) {
+void launch_standard_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const auto opened = HeadProducts::open(problem, arguments.resources->cublas, arguments.stream);
-  if (!opened) return opened.error();
-  const HeadProducts& products = opened.value();
+  const HeadProducts products(problem, arguments.resources->cublas, arguments.stream);
   const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
   const StandardWorkspace stored = standard_workspace(problem);
   auto* const forward = static_cast<std::byte*>(arguments.forward_workspace_dev);
@@ -65,24 +57,18 @@ std::optional<Error> launch_standard_backward(PassLauncher& pass) {
                                            .scores = pass.scores(ScoreUnit::scaled),
                                            .S = forward + stored.S_offset};
 
-  auto error = pass.multiply("dV", [&] {
-    return products.of_scores_transposed(parameters.dV_heads, forward + stored.P_dropped_offset,
-                                         arguments.dO, 1.0);
+  pass.multiply("dV", [&] {
+    products.of_scores_transposed(parameters.dV_heads, forward + stored.P_dropped_offset,
+                                  arguments.dO, 1.0);
   });
-  if (error) return error;
-  error = pass.multiply("dP", [&] { return products.scores(dP, arguments.dO, arguments.V, 1.0); });
-  if (error) return error;
+  pass.multiply("dP", [&] { products.scores(dP, arguments.dO, arguments.V, 1.0); });
   pass.start("dS", ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv)), gradient);
-  error = pass.multiply("dQ", [&] {
-    return products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale());
+  pass.multiply(
+      "dQ", [&] { products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale()); });
+  pass.multiply("dK", [&] {
+    products.of_scores_transposed(parameters.dK_heads, dS, arguments.Q, problem.softmax_scale());
   });
-  if (error) return error;
-  error = pass.multiply("dK", [&] {
-    return products.of_scores_transposed(parameters.dK_heads, dS, arguments.Q,
-                                         problem.softmax_scale());
-  });
-  if (!error) pass.sum_grouped_heads(parameters);
-  return error;
+  pass.sum_grouped_heads(parameters);
 }
 
 }  // namespace attnscope::kernels
