@@ -8,7 +8,6 @@
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
-#include "kernels/host/hopper.h"
 #include "kernels/kernel_parameters.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/tiling.h"
@@ -28,10 +27,9 @@ Index flash1_score_bytes(const BlockRequest& request) {
 /// Bulk copies accept rows whose length is a multiple of this many elements: 16 bytes.
 constexpr Index kHopperRowStep = 8;
 
-/// Plain softmax attention in 16-bit precision, with none of the mma.sync program's switches.
-bool is_plain_on_hopper(const AttentionProblem& problem, const Knobs& knobs) {
-  return knobs == Knobs{.visit_hidden = knobs.visit_hidden} && problem.dtype != DType::fp32 &&
-         !score_features(problem).any();
+/// Plain softmax attention in 16-bit precision.
+bool is_plain(const AttentionProblem& problem) {
+  return problem.dtype != DType::fp32 && !score_features(problem).any();
 }
 
 /// Threads of a block in fp32, on the CUDA cores: sixteen threads own four rows.
@@ -142,32 +140,20 @@ BlockShape split_kv_shape(const BlockRequest& request) {
 }
 
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
-                         const Knobs& knobs) {
-  return is_plain_on_hopper(problem, knobs) && problem.d == kHopperHeadDim &&
-         tiling == kHopperTiling;
+                         const Knobs& /*knobs*/) {
+  return is_plain(problem) && problem.d == kFlash1HopperHeadDim && tiling == kFlash1HopperTiling;
 }
 
 bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
-                          const Knobs& knobs) {
+                          const Knobs& /*knobs*/) {
   const Index width = padded_head_dim(problem.d);
-  return is_plain_on_hopper(problem, knobs) && problem.d % kHopperRowStep == 0 &&
+  return is_plain(problem) && problem.d % kHopperRowStep == 0 &&
          (flash2_gradient_holds(width, tiling) || flash2_wide_gradient_holds(width, tiling));
 }
 
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs) {
-  const Knobs own{.stages = knobs.stages,
-                  .rescale_always = knobs.rescale_always,
-                  .mask_all = knobs.mask_all,
-                  .ascending = knobs.ascending,
-                  .overlap = knobs.overlap,
-                  .ping_pong = knobs.ping_pong,
-                  .persistent = knobs.persistent,
-                  .heads_together = knobs.heads_together,
-                  .trim = knobs.trim,
-                  .polynomial = knobs.polynomial,
-                  .visit_hidden = knobs.visit_hidden};
   const Index width = padded_head_dim(problem.d);
-  return knobs == own && problem.dtype != DType::fp32 && problem.d % kHopperRowStep == 0 &&
+  return problem.dtype != DType::fp32 && problem.d % kHopperRowStep == 0 &&
          flash2_hopper_holds(width, tiling) &&
          flash2_hopper_layout(width, tiling, knobs.stages, knobs.persistent != 0,
                               score_features(problem))

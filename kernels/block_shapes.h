@@ -58,21 +58,19 @@ BlockShape split_kv_shape(const BlockRequest& request);
 /// no GPU has enough shared memory.
 BlockShape checked_shape(BlockShapeOf shape_of, const BlockRequest& request);
 
-/// Whether flash1's backward pass has a program that uses Hopper's instructions for this request:
-/// plain softmax attention in 16-bit precision, with one head dimension and tiling, without
-/// switches.
+/// KernelPass::hopper_holds of flash1's backward pass: plain softmax attention in 16-bit precision,
+/// with one head dimension and tiling.
 bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
                          const Knobs& knobs = {});
 
 /// The same for flash2's backward pass: plain softmax attention in 16-bit precision, with rows that
-/// bulk copies accept and tilings whose gradients fit in a thread block's registers, without
-/// switches.
+/// bulk copies accept and tilings whose gradients fit in a thread block's registers.
 bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs = {});
 
 /// The same for flash2's forward pass: 16-bit precision, rows that bulk copies accept (multiples of
 /// 16 bytes), tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its
-/// shared memory, and only switches that this program has.
+/// shared memory.
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling,
                         const Knobs& knobs = {});
 

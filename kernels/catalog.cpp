@@ -32,6 +32,7 @@ constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh
                                     .block_work = BlockWork::row_tile,
                                     .shape = flash2_forward_shape,
                                     .knobs = kFlash2Knobs,
+                                    .hopper_holds = has_hopper_forward,
                                     .hopper_knobs = kFlash2HopperKnobs};
 constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.cuh",
                                      .has_fp32 = true,
@@ -40,7 +41,8 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .dQ_order = DqOrder::fixed_on_request,
                                      .shape = flash2_backward_shape,
                                      .workspace_bytes = bytes_of<flash2_backward_workspace>,
-                                     .knobs = kBackwardKnobs};
+                                     .knobs = kBackwardKnobs,
+                                     .hopper_holds = has_hopper_gradients};
 
 /// The pass of flash2, run on lists of tiles.
 constexpr KernelPass listed(KernelPass pass) {
@@ -85,7 +87,8 @@ constexpr std::array kCatalog{
                                       .block_work = BlockWork::head,
                                       .shape = flash1_backward_shape,
                                       .workspace_bytes = bytes_of<flash1_backward_workspace>,
-                                      .knobs = kBackwardKnobs},
+                                      .knobs = kBackwardKnobs,
+                                      .hopper_holds = has_hopper_backward},
                .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
@@ -121,6 +124,15 @@ constexpr std::array kCatalog{
 };
 
 }  // namespace
+
+bool KernelPass::has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
+                                    const Knobs& values) const {
+  const bool has_all = std::ranges::all_of(all_knobs(), [&](const Knob& knob) {
+    return values.*knob.member == knob.values.front().value ||
+           std::ranges::find(hopper_knobs, knob.name) != hopper_knobs.end();
+  });
+  return hopper_holds != nullptr && has_all && hopper_holds(problem, tiling, values);
+}
 
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {
   std::vector<const Knob*> own;

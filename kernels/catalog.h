@@ -50,8 +50,15 @@ struct KernelPass {
   std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
                                  Carry carry) = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  /// those that the program with Hopper's instructions has, too
-  std::span<const std::string_view> hopper_knobs = {};
+  /// Whether the program with Hopper's instructions computes the problem in these tiles; null: the
+  /// pass has no such program.
+  bool (*hopper_holds)(const AttentionProblem& problem, const Tiling& tiling,
+                       const Knobs& knobs) = nullptr;
+  std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
+
+  /// Whether a Hopper GPU runs that program: it also needs the other knobs at their defaults.
+  bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
+                          const Knobs& knobs) const;
 };
 
 /// One kernel: its forward pass and, if it has one, its backward pass.

@@ -140,16 +140,12 @@ constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {256, 64}, 1024, false
                                            {kForward, 256, {128, 80}},
                                            {kBackward, 256, {64, 64}}};
 
-/// The default tiling of such a program for the problem, if flash2 or block_sparse2 has one that
-/// supports the problem and its tiles fit.
+/// The default tiling of such a program for the problem, if the kernel has one that supports it.
 std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem, const Knobs& knobs) {
-  const bool has_program = kernel.pass(pass).block_work != BlockWork::head &&
-                           kernel.has_knob(*find_knob(kInstructionsKnob), pass);
-  if (!has_program) return std::nullopt;
-  const auto runs = pass == kForward ? has_hopper_forward : has_hopper_gradients;
   const auto found = std::ranges::find_if(kHopperTilings, [&](const HopperTiling& line) {
-    return line.is_for(kernel, pass, problem) && runs(problem, line.tiling, knobs);
+    return line.is_for(kernel, pass, problem) &&
+           kernel.pass(pass).has_hopper_program(problem, line.tiling, knobs);
   });
   return found != std::end(kHopperTilings) ? std::optional(found->tiling) : std::nullopt;
 }

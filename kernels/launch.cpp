@@ -10,7 +10,6 @@
 #include "kernels/pass_launcher.h"
 #include "kernels/resolved_run.h"
 #include "kernels/supports.h"
-#include "kernels/workspace.h"
 #include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {

@@ -5,33 +5,11 @@
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
+#include "kernels/resolved_run.h"
 #include "kernels/tile_lists.h"
-#include "kernels/workspace.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {
-
-namespace {
-
-/// Whether bulk copies can address every tensor of the pass.
-bool bulk_copies_reach(const PassArguments& arguments) {
-  const AttentionProblem& problem = arguments.run.problem;
-  const auto rows_reached = [&](const TensorView& view) {
-    return bulk_copies_reach_rows(view, problem);
-  };
-  const auto columns_reached = [&](const TensorView& view) {
-    return bulk_copies_reach_columns(view, problem);
-  };
-  const bool forward_reached = rows_reached(arguments.Q) && rows_reached(arguments.O) &&
-                               columns_reached(arguments.K) && columns_reached(arguments.V);
-  if (arguments.run.pass() == PassKind::forward) return forward_reached;
-  // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the workspace
-  const bool grouped = problem.heads_per_kv_head() > 1;
-  return forward_reached && rows_reached(arguments.dO) && rows_reached(arguments.dQ) &&
-         (grouped || (columns_reached(arguments.dK) && columns_reached(arguments.dV)));
-}
-
-}  // namespace
 
 ProgramTarget target_of(const PassArguments& arguments) {
   return {.compute_capability = compute_capability(),

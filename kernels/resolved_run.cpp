@@ -1,7 +1,10 @@
 #include "kernels/resolved_run.h"
 
+#include <algorithm>
+
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
+#include "kernels/workspace_layout.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -18,19 +21,46 @@ Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target) {
 }
 
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
-  const KernelInfo& kernel = kernel_of(run);
-  if (!kernel.has_knob(*find_knob(kInstructionsKnob), run.pass())) return false;
-  if (run.pass() == PassKind::forward) {
-    return has_hopper_forward(run.problem, run.tiling, knobs);
-  }
-  if (kernel.pass(run.pass()).block_work == BlockWork::head) {
-    return has_hopper_backward(run.problem, run.tiling, knobs);
-  }
-  return has_hopper_gradients(run.problem, run.tiling, knobs);
+  return kernel_of(run).pass(run.pass()).has_hopper_program(run.problem, run.tiling, knobs);
 }
 
-bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const Knobs& knobs) {
-  return target.has_hopper_instructions() && has_hopper_program(run, knobs);
+bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target) {
+  return target.has_hopper_instructions() && has_hopper_program(run, knobs_of(run.asked));
+}
+
+Index most_list_numbers(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  const auto numbers = [&](const Tiling& tiles) {
+    const Index Tr = ceil_div(problem.N, tiles.Br);
+    const Index Tc = ceil_div(problem.N_kv, tiles.Bc);
+    const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
+    return visits + 2 * std::max(Tr, Tc);  // the beginning of each list, and the end of each
+  };
+  if (const auto asked = asked_tiling(run)) return numbers(*asked);
+  Index most = 0;
+  for (const Tiling& own : default_tilings(kernel_of(run), run.pass(), problem)) {
+    most = std::max(most, numbers(own));
+  }
+  return most;
+}
+
+std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {
+  ResolvedRun tiled = run;
+  tiled.tiling = tiling;
+  const bool counts_tiles =
+      run.pass() == PassKind::forward && has_hopper_program(tiled, knobs_of(run.asked));
+  if (counts_tiles) return align_up(kTileCounterBytes);
+  const auto own_bytes = kernel_of(run).pass(run.pass()).workspace_bytes;
+  return own_bytes == nullptr ? 0 : own_bytes(run.problem, tiling, run.asked.variant.carry);
+}
+
+std::size_t workspace_bytes(const ResolvedRun& run) {
+  // Enough for every GPU
+  const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
+  const std::size_t bytes = std::max(own_workspace_bytes(run, tiling_on_gpu(run, {})),
+                                     own_workspace_bytes(run, tiling_on_gpu(run, hopper)));
+  if (!kernel_of(run).takes_block_mask) return bytes;
+  return bytes + align_up(static_cast<std::size_t>(most_list_numbers(run)) * sizeof(int));
 }
 
 }  // namespace attnscope::kernels

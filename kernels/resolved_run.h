@@ -1,6 +1,8 @@
-/// A resolved run's tiling on a GPU, and which of its kernel's two programs runs it. Plain C++.
+/// What a resolved run needs on a GPU: its tiling, one of its kernel's two programs, and workspace.
+/// Plain C++.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 
 #include "kernels/block_shapes.h"
@@ -21,6 +23,21 @@ Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
 
 /// Whether the run's launch with the products uses the program with Hopper's instructions.
-bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target, const Knobs& knobs);
+bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target);
+
+/// The largest number of elements of block_sparse2's lists of tiles (tile_lists.h), in the
+/// requested tiling or, without one, in any default tiling of the run's pass.
+Index most_list_numbers(const ResolvedRun& run);
+
+/// Bytes of workspace that the run's pass needs. Forward: S and P of `standard`; m and l of
+/// `flash1`, and with Carry::fp32 O, in fp32; O and LSE of every split in fp32 of `split_kv`; the
+/// number of the next row tile in tilings that `flash2` computes with Hopper's own instructions.
+/// Backward: dP of `standard` with a soft cap; D and dQ_accum in fp32 of `flash2`, and the turns of
+/// a deterministic dQ; where query heads share a KV head, each query head's dK and dV. Both: the
+/// lists of tiles of `block_sparse2`. Without a requested tiling: enough for any default tiling.
+std::size_t workspace_bytes(const ResolvedRun& run);
+
+/// Bytes of a pass's workspace in this tiling; block_sparse2's lists of tiles follow them.
+std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling);
 
 }  // namespace attnscope::kernels

@@ -21,9 +21,9 @@ BlockProgram sum_heads_program(DType dtype) {
 
 }  // namespace
 
-std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
-                                       const Knobs& knobs) {
-  if (!runs_on_hopper(run, target, knobs)) return std::nullopt;
+std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target) {
+  if (!runs_on_hopper(run, target)) return std::nullopt;
+  const Knobs knobs = knobs_of(run.asked);
   const Index width = padded_head_dim(run.problem.d);
   if (run.pass() == PassKind::forward) {
     const Flash2HopperLayout layout = flash2_hopper_layout(
@@ -55,11 +55,10 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
                                        bool traced) {
   const KernelInfo& kernel = kernel_of(run);
   // A kernel that accepts block masks visits lists of tiles even without one
-  const Knobs knobs = knobs_of(run.asked);
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,
-                        .hopper = runs_on_hopper(run, target, knobs),
-                        .knobs = knobs};
+                        .hopper = runs_on_hopper(run, target),
+                        .knobs = knobs_of(run.asked)};
   std::vector<LaunchProgram> programs = kernel.programs(run, target, kind);
   if (run.pass() == PassKind::backward && run.problem.heads_per_kv_head() > 1) {
     programs.push_back({"sum_heads", sum_heads_program(run.problem.dtype)});

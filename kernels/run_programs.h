@@ -28,8 +28,7 @@ struct ProgramAgents {
 };
 /// The agents of the run's launch with the products; none if every warp loads and computes, or if
 /// the consumers share neither rows nor keys.
-std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target,
-                                       const Knobs& knobs);
+std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target);
 
 /// The rows of the boxes in which a program with Hopper's instructions loads a tile of queries.
 Index query_box_rows(const ResolvedRun& run);

@@ -3,9 +3,6 @@
 #include <algorithm>
 #include <span>
 
-#include "kernels/catalog.h"
-#include "kernels/default_tilings.h"
-#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -75,22 +72,6 @@ TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tilin
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) {
   const BlockMask visited = visited_tiles(problem, tiling);
   return lists_of(visited.column_offsets(), visited.rows());
-}
-
-Index most_list_numbers(const ResolvedRun& run) {
-  const AttentionProblem& problem = run.problem;
-  const auto numbers = [&](const Tiling& tiles) {
-    const Index Tr = ceil_div(problem.N, tiles.Br);
-    const Index Tc = ceil_div(problem.N_kv, tiles.Bc);
-    const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
-    return visits + 2 * std::max(Tr, Tc);  // the beginning of each list, and the end of each
-  };
-  if (const auto asked = asked_tiling(run)) return numbers(*asked);
-  Index most = 0;
-  for (const Tiling& own : default_tilings(kernel_of(run), run.pass(), problem)) {
-    most = std::max(most, numbers(own));
-  }
-  return most;
 }
 
 }  // namespace attnscope::kernels

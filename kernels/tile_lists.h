@@ -19,8 +19,4 @@ TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tilin
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 
-/// The largest size of either array, in the requested tiling or, without one, in any default tiling
-/// of the run's pass.
-Index most_list_numbers(const ResolvedRun& run);
-
 }  // namespace attnscope::kernels

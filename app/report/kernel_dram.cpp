@@ -33,7 +33,7 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu) {
   of_kernel.asked.kernel = kernel.value()->name;
   if (kernels::supports(of_kernel)) return 1;
   const kernels::Knobs knobs = kernels::knobs_of(run.asked);
-  if (!kernels::runs_on_hopper(of_kernel, program_target(gpu), knobs)) return 1;
+  if (!kernels::runs_on_hopper(of_kernel, program_target(gpu))) return 1;
   return kernels::hopper_heads_at_once(run.problem, run.tiling, knobs);
 }
 

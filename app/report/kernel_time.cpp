@@ -110,7 +110,7 @@ void set_programs(KernelCosts& costs, const ResolvedRun& run, const GpuDescripti
   costs.has_wgmma_products = kernels::instructions_of(programs) == kernels::kHopper;
   costs.flow.reads_maps = costs.has_wgmma_products;
   costs.flow.reads_lists = kernels::kernel_of(run).takes_block_mask || run.problem.is_packed();
-  if (const auto agents = kernels::agents_of(run, target, kernels::knobs_of(run.asked))) {
+  if (const auto agents = kernels::agents_of(run, target)) {
     costs.flow.loads_ahead = agents->loads_ahead;
     costs.flow.stores_beside_next = agents->stores_beside_next;
     costs.flow.overlaps_softmax = agents->overlaps_softmax;

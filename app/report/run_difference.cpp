@@ -79,7 +79,7 @@ ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
                                           run.problem.dtype)) {
     return run;
   }
-  if (kernels::runs_on_hopper(run, program_target(gpu), kernels::knobs_of(run.asked))) {
+  if (kernels::runs_on_hopper(run, program_target(gpu))) {
     run.asked.switches[kernels::kInstructionsKnob] = "mma";
   }
   return run;
@@ -95,7 +95,7 @@ std::optional<kernels::ProgramAgents> kernel_agents(ResolvedRun run, const GpuDe
     return std::nullopt;
   }
   run.asked.kernel = kernel.value()->name;
-  return kernels::agents_of(run, program_target(gpu), kernels::knobs_of(run.asked));
+  return kernels::agents_of(run, program_target(gpu));
 }
 
 /// The run's variant. If its agents and stages are those of its kernel on this GPU, they are

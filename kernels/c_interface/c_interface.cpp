@@ -9,8 +9,8 @@
 #include "kernels/launch.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
+#include "kernels/resolved_run.h"
 #include "kernels/supports.h"
-#include "kernels/workspace.h"
 
 using namespace attnscope;           // NOLINT: this file translates between the two worlds
 using namespace attnscope::kernels;  // NOLINT

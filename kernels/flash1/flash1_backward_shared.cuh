@@ -58,6 +58,10 @@ constexpr Index flash1_score_columns_shared_bytes(const ScoreFeatures& features,
                                     flash1_drawn_bytes(tiling, warps));
 }
 
+/// Head dimension and tiling of the only instance with Hopper's own instructions.
+inline constexpr int kFlash1HopperHeadDim = 128;
+inline constexpr Tiling kFlash1HopperTiling{64, 128};
+
 /// The same as flash1_backward_shared_bytes() with Hopper's own instructions: a second slot of dS
 /// in place of P's, the two numbers per row for two row tiles, and ten barriers.
 constexpr Index flash1_backward_hopper_shared_bytes(Index d, const Tiling& tiling) {

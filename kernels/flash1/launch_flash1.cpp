@@ -1,3 +1,4 @@
+#include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/flash1/flash1_forward_shared.cuh"
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/host/hopper.h"
@@ -16,9 +17,9 @@ Index row_blocks(Index threads) {
 Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters,
                                  const AttentionProblem& problem) {
   const BackwardParameters& shared = parameters.shared;
-  return {parameters, gradient_maps(shared, problem, kHopperTiling, kHopperTiling.Bc),
-          row_tile_map(shared.O, problem, kHopperTiling.Br),
-          row_tile_map(shared.dQ, problem, kHopperTiling.Br)};
+  return {parameters, gradient_maps(shared, problem, kFlash1HopperTiling, kFlash1HopperTiling.Bc),
+          row_tile_map(shared.O, problem, kFlash1HopperTiling.Br),
+          row_tile_map(shared.dQ, problem, kFlash1HopperTiling.Br)};
 }
 
 }  // namespace

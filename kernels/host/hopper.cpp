@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "kernels/host/cuda_check.h"
 
@@ -74,12 +75,23 @@ MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem,
 
 }  // namespace
 
-bool bulk_copies_reach_rows(const TensorView& tensor, const AttentionProblem& problem) {
-  return can_be_walked(rows_of(tensor, problem));
-}
-
-bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem& problem) {
-  return can_be_walked(columns_of(tensor, problem, problem.kv_heads));
+bool bulk_copies_reach(const PassArguments& arguments) {
+  const AttentionProblem& problem = arguments.run.problem;
+  const auto rows = [&](const TensorView& view) { return rows_of(view, problem); };
+  const auto columns = [&](const TensorView& view) {
+    return columns_of(view, problem, problem.kv_heads);
+  };
+  std::vector<MappedTensor> tensors = {rows(arguments.Q), rows(arguments.O), columns(arguments.K),
+                                       columns(arguments.V)};
+  if (arguments.run.pass() == PassKind::backward) {
+    tensors.insert(tensors.end(), {rows(arguments.dO), rows(arguments.dQ)});
+    // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the
+    // workspace
+    if (problem.heads_per_kv_head() == 1) {
+      tensors.insert(tensors.end(), {columns(arguments.dK), columns(arguments.dV)});
+    }
+  }
+  return std::ranges::all_of(tensors, can_be_walked);
 }
 
 ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,

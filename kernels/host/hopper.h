@@ -1,21 +1,17 @@
-/// Kernels with Hopper's instructions, sm_90a: the problems that they support, and the tensor maps
-/// of their bulk copies. Only for the code that starts them.
+/// The tensor maps of the bulk copies of kernels with Hopper's instructions, sm_90a, and the
+/// tensors that these can address. Only for the code that starts them.
 #pragma once
 
 #include "kernels/backward_parameters.cuh"
 #include "kernels/gradient_maps.cuh"
+#include "kernels/pass_arguments.h"
 #include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
-/// Head dimension and tiling of the only instance of flash1's backward pass.
-inline constexpr int kHopperHeadDim = 128;
-inline constexpr Tiling kHopperTiling{64, 128};
-
-/// Whether bulk copies can address a tensor [B, H, N, d], or [B, H_kv, N_kv, d]: the strides
-/// between heads and batch entries are greater than 0 and less than 2^40 bytes.
-bool bulk_copies_reach_rows(const TensorView& tensor, const AttentionProblem& problem);
-bool bulk_copies_reach_columns(const TensorView& tensor, const AttentionProblem& problem);
+/// Whether bulk copies can address every tensor of the pass: the strides between heads and batch
+/// entries are greater than 0 and less than 2^40 bytes.
+bool bulk_copies_reach(const PassArguments& arguments);
 
 /// The tensor maps of a pass with Hopper's instructions. All three functions throw CudaError if the
 /// driver fails.

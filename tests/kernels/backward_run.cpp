@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/workspace.h"
+#include "kernels/resolved_run.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/tested_tilings.h"
 #include "tests/support/kernel_run.h"

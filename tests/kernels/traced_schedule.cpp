@@ -88,7 +88,7 @@ TracedLaunch launch_of(const KernelTrace& trace, Index splits) {
   options.heads_per_kv_head = trace.run.problem.heads / trace.run.problem.kv_heads;
   options.splits = splits;
   const kernels::ProgramTarget target{trace.header.device.compute_capability};
-  const auto agents = kernels::agents_of(trace.run, target, kernels::knobs_of(trace.run.asked));
+  const auto agents = kernels::agents_of(trace.run, target);
   if (agents && trace.run.pass() == PassKind::forward) {
     options.variant.stages = agents->stages;
     options.variant.consumers = agents->consumers;
@@ -141,8 +141,7 @@ std::vector<Visit> tiles_in_order(const std::vector<Visit>& products) {
 /// Whether the launch is flash2's forward pass with Hopper's instructions.
 bool is_hopper_forward(const KernelTrace& trace) {
   const kernels::ProgramTarget target{trace.header.device.compute_capability};
-  return trace.run.pass() == PassKind::forward &&
-         kernels::runs_on_hopper(trace.run, target, kernels::knobs_of(trace.run.asked));
+  return trace.run.pass() == PassKind::forward && kernels::runs_on_hopper(trace.run, target);
 }
 
 /// Whether the program starts S of a tile before the output product of the previous tile, so that
@@ -174,7 +173,7 @@ bool splits_products(const KernelTrace& trace) {
   return trace.run.pass() == PassKind::backward &&
          kernels::flash2_wide_gradient_holds(padded_head_dim(trace.run.problem.d),
                                              trace.run.tiling) &&
-         kernels::runs_on_hopper(trace.run, target, kernels::knobs_of(trace.run.asked));
+         kernels::runs_on_hopper(trace.run, target);
 }
 bool is_of_first_group(const Visit& visit) {
   return visit.step == TraceStep::scores || visit.step == TraceStep::accumulate_dV;

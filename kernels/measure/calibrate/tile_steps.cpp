@@ -110,7 +110,7 @@ bool TileSteps::rescales_if_moved() const {
 }
 
 bool TileSteps::trims(const ProgramTarget& target) const {
-  const auto agents = agents_of(run, target, knobs_of(run.asked));
+  const auto agents = agents_of(run, target);
   return agents && agents->trims;
 }
 

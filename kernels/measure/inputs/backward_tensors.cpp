@@ -4,8 +4,8 @@
 #include "kernels/measure/check/stored_values.h"
 #include "kernels/measure/inputs/input_generator.h"
 #include "kernels/measure/needed_programs.h"
+#include "kernels/resolved_run.h"
 #include "kernels/supports.h"
-#include "kernels/workspace.h"
 
 namespace attnscope::kernels {
 

@@ -9,8 +9,8 @@
 #include "kernels/launch.h"
 #include "kernels/measure/check/stored_values.h"
 #include "kernels/measure/inputs/input_generator.h"
+#include "kernels/resolved_run.h"
 #include "kernels/supports.h"
-#include "kernels/workspace.h"
 
 namespace attnscope::kernels {
 

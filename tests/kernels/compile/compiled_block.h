@@ -31,7 +31,7 @@ inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& r
                                    std::string_view compute_capability = "8.0") {
   const ProgramTarget target{.compute_capability = std::string(compute_capability),
                              .shared_bytes_per_block = shared_bytes_per_block};
-  kind.hopper = runs_on_hopper(run, target, kind.knobs);
+  kind.hopper = target.has_hopper_instructions() && has_hopper_program(run, kind.knobs);
   for (const LaunchProgram& each : find_kernel(run.asked.kernel)->programs(run, target, kind)) {
     if (each.launch == launch) return each.block;
   }

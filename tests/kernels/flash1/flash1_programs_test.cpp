@@ -179,7 +179,8 @@ TEST(Flash1Programs, TakeHopperInstructionsWhereTheyFit) {
   const AttentionProblem problem = flash1_problem(128, "causal");
   EXPECT_TRUE(has_hopper_backward(problem, {64, 128}));
   EXPECT_FALSE(has_hopper_backward(problem, {64, 64}));
-  EXPECT_FALSE(has_hopper_backward(problem, {64, 128}, {.swizzle = 0}));
+  const KernelPass& pass = find_kernel("flash1")->pass(PassKind::backward);
+  EXPECT_FALSE(pass.has_hopper_program(problem, {64, 128}, {.swizzle = 0}));
   EXPECT_FALSE(has_hopper_backward(flash1_problem(127, "causal"), {64, 128}));
   EXPECT_FALSE(has_hopper_backward(flash1_problem(128, "window:9"), {64, 128}));
 

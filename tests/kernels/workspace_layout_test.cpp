@@ -1,4 +1,4 @@
-#include "kernels/workspace.h"
+#include "kernels/resolved_run.h"
 
 #include <gtest/gtest.h>
 
