@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "kernels/workspace_layout.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {
@@ -20,12 +19,6 @@ constexpr std::string_view kFlash2HopperKnobs[] = {"stages",  "rescale",   "mask
 constexpr std::string_view kBackwardKnobs[] = {"copies", "swizzle", "mask", kInstructionsKnob};
 constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "mask"};
 
-/// KernelPass::workspace_bytes for a layout that depends only on the problem.
-template <auto layout_of>
-std::size_t bytes_of(const AttentionProblem& problem, const Tiling& /*tiling*/, Carry /*carry*/) {
-  return layout_of(problem).bytes;
-}
-
 constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh",
                                     .has_fp32 = true,
                                     .launch = "forward",
@@ -40,7 +33,7 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .block_work = BlockWork::column_tile,
                                      .dQ_order = DqOrder::fixed_on_request,
                                      .shape = flash2_backward_shape,
-                                     .workspace_bytes = bytes_of<flash2_backward_workspace>,
+                                     .workspace = flash2_backward_workspace,
                                      .knobs = kBackwardKnobs,
                                      .hopper_holds = has_hopper_gradients};
 
@@ -61,9 +54,9 @@ constexpr std::array kCatalog{
                .forward_state = "P",
                .forward = {.source = "kernels/standard/softmax_forward.cuh",
                            .has_fp32 = true,
-                           .workspace_bytes = bytes_of<standard_workspace>},
+                           .workspace = standard_workspace},
                .backward = KernelPass{.source = "kernels/standard/softmax_gradient.cuh",
-                                      .workspace_bytes = bytes_of<standard_backward_workspace>},
+                                      .workspace = standard_backward_workspace},
                .programs = standard_programs},
     KernelInfo{.name = "flash1",
                .algorithm = "flash1",
@@ -77,16 +70,13 @@ constexpr std::array kCatalog{
                            .launch = "forward",
                            .block_work = BlockWork::head,
                            .shape = flash1_forward_shape,
-                           .workspace_bytes =
-                               [](const AttentionProblem& problem, const Tiling&, Carry carry) {
-                                 return flash1_workspace(problem, carry).bytes;
-                               },
+                           .workspace = flash1_workspace,
                            .knobs = kFlash1Knobs},
                .backward = KernelPass{.source = "kernels/flash1/flash1_backward.cuh",
                                       .launch = "backward",
                                       .block_work = BlockWork::head,
                                       .shape = flash1_backward_shape,
-                                      .workspace_bytes = bytes_of<flash1_backward_workspace>,
+                                      .workspace = flash1_backward_workspace,
                                       .knobs = kBackwardKnobs,
                                       .hopper_holds = has_hopper_backward},
                .programs = flash1_programs},
@@ -115,10 +105,7 @@ constexpr std::array kCatalog{
                            .launch = "partial",
                            .block_work = BlockWork::split_of_row_tile,
                            .shape = split_kv_shape,
-                           .workspace_bytes =
-                               [](const AttentionProblem& problem, const Tiling& tiling, Carry) {
-                                 return split_kv_workspace(problem, tiling).bytes;
-                               },
+                           .workspace = split_kv_workspace,
                            .knobs = kSplitKvKnobs},
                .programs = split_kv_programs},
 };

@@ -11,6 +11,7 @@
 
 #include "kernels/block_shapes.h"
 #include "kernels/knobs.h"
+#include "kernels/workspace_layout.h"
 #include "reference/attention_problem.h"
 #include "reference/run_spec.h"
 
@@ -45,10 +46,8 @@ struct KernelPass {
   std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
-  BlockShapeOf shape = nullptr;  ///< null if cuBLAS chooses the tiles
-  /// Bytes of workspace, without lists of tiles; null: none.
-  std::size_t (*workspace_bytes)(const AttentionProblem& problem, const Tiling& tiling,
-                                 Carry carry) = nullptr;
+  BlockShapeOf shape = nullptr;                  ///< null if cuBLAS chooses the tiles
+  WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
   /// Whether the program with Hopper's instructions computes the problem in these tiles; null: the
   /// pass has no such program.

@@ -35,7 +35,7 @@ TileLists lists_of(const ResolvedRun& run, const Tiling& tiling) {
 
 int* tile_lists_dev(const PassArguments& arguments, const Tiling& tiling) {
   auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  return reinterpret_cast<int*>(workspace + own_workspace_bytes(arguments.run, tiling));
+  return reinterpret_cast<int*>(workspace + workspace_layout(arguments.run, tiling).bytes());
 }
 
 }  // namespace
@@ -44,6 +44,7 @@ PassLauncher::PassLauncher(const PassArguments& pass, const Tiling& own_tiling)
     : arguments(pass),
       problem(pass.run.problem),
       tiling(own_tiling),
+      layout_(workspace_layout(pass.run, own_tiling)),
       programs_(programs_on_gpu(pass, own_tiling)) {}
 
 const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
@@ -59,6 +60,11 @@ bool PassLauncher::runs_on_hopper(std::string_view launch) const {
 Index PassLauncher::blocks_at_once(std::string_view launch) const {
   return arguments.resources->kernels.resident_blocks(program_of(launch)) *
          device_attribute(cudaDevAttrMultiProcessorCount);
+}
+
+void* PassLauncher::forward_workspace(WorkspaceTensor tensor) const {
+  const WorkspaceLayout layout = kernel_of(arguments.run).forward.workspace(arguments.run);
+  return static_cast<std::byte*>(arguments.forward_workspace_dev) + layout.offset(tensor);
 }
 
 template <typename Element>
@@ -86,12 +92,10 @@ const int* PassLauncher::tile_lists() {
   return problem.is_packed() ? upload(lists_of(arguments.run, tiling)) : nullptr;
 }
 
-BackwardParameters PassLauncher::backward_parameters(std::size_t dK_heads_offset,
-                                                     std::size_t dV_heads_offset) {
-  const bool grouped = problem.heads_per_kv_head() > 1;
-  const auto per_head = [&](const TensorView& gradient, std::size_t offset) {
-    if (!grouped) return gradient;
-    return contiguous_view(workspace<std::byte>(offset), problem.heads, problem.N_kv, problem.d);
+BackwardParameters PassLauncher::backward_parameters() {
+  const auto per_head = [&](const TensorView& gradient, WorkspaceTensor heads) {
+    if (!layout_.has(heads)) return gradient;
+    return contiguous_view(workspace(heads), problem.heads, problem.N_kv, problem.d);
   };
   return {.shape = forward_shape(problem),
           .Q = arguments.Q,
@@ -102,8 +106,8 @@ BackwardParameters PassLauncher::backward_parameters(std::size_t dK_heads_offset
           .dQ = arguments.dQ,
           .dK = arguments.dK,
           .dV = arguments.dV,
-          .dK_heads = per_head(arguments.dK, dK_heads_offset),
-          .dV_heads = per_head(arguments.dV, dV_heads_offset),
+          .dK_heads = per_head(arguments.dK, WorkspaceTensor::dK_heads),
+          .dV_heads = per_head(arguments.dV, WorkspaceTensor::dV_heads),
           .LSE = arguments.LSE_dev};
 }
 

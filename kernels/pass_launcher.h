@@ -12,6 +12,7 @@
 #include "kernels/launch_resources.h"
 #include "kernels/pass_arguments.h"
 #include "kernels/run_programs.h"
+#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 
@@ -30,17 +31,20 @@ class PassLauncher {
   const AttentionProblem& problem;
   const Tiling tiling;
 
-  /// The address at this offset in the workspace.
-  template <typename Element>
-  Element* workspace(std::size_t offset) const {
-    return reinterpret_cast<Element*>(static_cast<std::byte*>(arguments.workspace_dev) + offset);
+  /// The tensor's address in the workspace.
+  template <typename Element = void>
+  Element* workspace(WorkspaceTensor tensor) const {
+    void* const address = static_cast<std::byte*>(arguments.workspace_dev) + layout_.offset(tensor);
+    return static_cast<Element*>(address);
   }
+  /// The same in the forward pass's workspace, for a backward pass.
+  void* forward_workspace(WorkspaceTensor tensor) const;
 
   /// score_parameters() with score_arrays() in device memory.
   ScoreParameters scores(ScoreUnit unit = ScoreUnit::before_scale);
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
-  /// are contiguous at these offsets in the workspace.
-  BackwardParameters backward_parameters(std::size_t dK_heads_offset, std::size_t dV_heads_offset);
+  /// are contiguous in the workspace.
+  BackwardParameters backward_parameters();
   /// The lists of a block mask, in the workspace, or of packed sequences; otherwise null.
   const int* tile_lists();
 
@@ -87,7 +91,8 @@ class PassLauncher {
   template <typename Element>
   const Element* upload(const std::vector<Element>& elements);
 
-  std::vector<LaunchProgram> programs_;
+  const WorkspaceLayout layout_;
+  const std::vector<LaunchProgram> programs_;
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
 };
 

@@ -4,7 +4,6 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/workspace_layout.h"
 #include "reference/block_mask.h"
 
 namespace attnscope::kernels {
@@ -44,21 +43,21 @@ Index most_list_numbers(const ResolvedRun& run) {
   return most;
 }
 
-std::size_t own_workspace_bytes(const ResolvedRun& run, const Tiling& tiling) {
+WorkspaceLayout workspace_layout(const ResolvedRun& run, const Tiling& tiling) {
   ResolvedRun tiled = run;
   tiled.tiling = tiling;
   const bool counts_tiles =
       run.pass() == PassKind::forward && has_hopper_program(tiled, knobs_of(run.asked));
-  if (counts_tiles) return align_up(kTileCounterBytes);
-  const auto own_bytes = kernel_of(run).pass(run.pass()).workspace_bytes;
-  return own_bytes == nullptr ? 0 : own_bytes(run.problem, tiling, run.asked.variant.carry);
+  if (counts_tiles) return {{WorkspaceTensor::next_tile, Index{sizeof(std::uint64_t)}}};
+  const auto layout_of = kernel_of(run).pass(run.pass()).workspace;
+  return layout_of == nullptr ? WorkspaceLayout() : layout_of(tiled);
 }
 
 std::size_t workspace_bytes(const ResolvedRun& run) {
   // Enough for every GPU
   const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
-  const std::size_t bytes = std::max(own_workspace_bytes(run, tiling_on_gpu(run, {})),
-                                     own_workspace_bytes(run, tiling_on_gpu(run, hopper)));
+  const std::size_t bytes = std::max(workspace_layout(run, tiling_on_gpu(run, {})).bytes(),
+                                     workspace_layout(run, tiling_on_gpu(run, hopper)).bytes());
   if (!kernel_of(run).takes_block_mask) return bytes;
   return bytes + align_up(static_cast<std::size_t>(most_list_numbers(run)) * sizeof(int));
 }

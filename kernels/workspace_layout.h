@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
+#include <utility>
+#include <vector>
 
-#include "reference/attention_problem.h"
-#include "reference/schedule_variant.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
@@ -16,52 +18,50 @@ constexpr std::size_t align_up(std::size_t bytes) {
   return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
 }
 
-/// standard: S and P and, with dropout, P after dropout (else P_dropped_offset is P's), [B, H,
-/// N, N_kv] each, in the problem's precision; all in use at the same time.
-struct StandardWorkspace {
-  std::size_t S_offset, P_offset, P_dropped_offset, bytes;
+enum class WorkspaceTensor : std::uint8_t {
+  S,          ///< standard: [B, H, N, N_kv] in the problem's precision
+  P,          ///< the same; all three are in use at the same time
+  P_dropped,  ///< the same, P after dropout, if the problem has dropout
+  m,          ///< flash1: [B, H, N] in fp32
+  l,          ///< the same
+  O,          ///< flash1 with Carry::fp32: [B, H, N, d rounded up to 4] in fp32
+  O_split,    ///< split_kv: [B, H, N, splits, d rounded up to 4] in fp32, for the largest number of
+              ///< splits on any GPU
+  LSE_split,  ///< [B, H, N, splits] in fp32, the same
+  next_tile,  ///< flash2 and block_sparse2, forward, with Hopper's own instructions: the number of
+              ///< the next row tile
+  dP,        ///< standard, backward: as S, and dS overwrites it, if the pass still reads S (for the
+             ///< soft cap's slope); else dP overwrites S in the forward pass's workspace
+  dQ_accum,  ///< flash2 and block_sparse2, backward: [B, H, N, d] in fp32, N and d rounded up to
+             ///< whole pieces of 16 x 8
+  D,         ///< the same pass: [B, H, N] in fp32
+  dQ_turns,  ///< the same pass: [2, B, H, N / 16], integers
+  dK_heads,  ///< every backward pass with grouped heads: [B, H, N_kv, d] in the problem's precision
+  dV_heads,  ///< the same
 };
-StandardWorkspace standard_workspace(const AttentionProblem& problem);
 
-/// flash1: m and l, [B, H, N] in fp32, and with Carry::fp32 O [B, H, N, d rounded up to 4].
-struct Flash1Workspace {
-  std::size_t m_offset, l_offset, O_offset, bytes;
+/// The places of a pass's tensors. block_sparse2's lists of tiles follow them.
+class WorkspaceLayout {
+ public:
+  WorkspaceLayout() = default;
+  /// Places these tensors one after another; those of 0 bytes have no place.
+  WorkspaceLayout(std::initializer_list<std::pair<WorkspaceTensor, Index>> tensor_bytes);
+
+  bool has(WorkspaceTensor tensor) const;
+  /// It is a programming error if the tensor has no place.
+  std::size_t offset(WorkspaceTensor tensor) const;
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::vector<std::pair<WorkspaceTensor, std::size_t>> offsets_;
+  std::size_t bytes_ = 0;
 };
-Flash1Workspace flash1_workspace(const AttentionProblem& problem, Carry carry);
 
-/// split_kv: O_split [B, H, N, splits, d rounded up to 4] and LSE_split [B, H, N, splits] in fp32,
-/// for the largest number of splits on any GPU.
-struct SplitKvWorkspace {
-  std::size_t O_split_offset, LSE_split_offset, bytes;
-};
-SplitKvWorkspace split_kv_workspace(const AttentionProblem& problem, const Tiling& tiling);
-
-/// flash2 and block_sparse2 (whose lists of tiles follow), backward: dQ_accum [B, H, N, d], N
-/// and d rounded up to whole pieces of 16 x 8, and D [B, H, N] in fp32, and dQ_turns [2, B, H,
-/// N / 16], integers; with grouped heads dK_heads and dV_heads [B, H, N_kv, d] in the problem's
-/// precision.
-struct Flash2BackwardWorkspace {
-  std::size_t dQ_accum_offset, D_offset, dQ_turns_offset, dK_heads_offset, dV_heads_offset, bytes;
-};
-Flash2BackwardWorkspace flash2_backward_workspace(const AttentionProblem& problem);
-
-/// flash2 and block_sparse2, forward, with Hopper's own instructions: the number of the next row
-/// tile.
-inline constexpr std::size_t kTileCounterBytes = sizeof(std::uint64_t);
-
-/// standard, backward: dP [B, H, N, N_kv], which dS overwrites, if the pass still reads S (for the
-/// soft cap's slope); else dP overwrites S in the forward pass's workspace; with grouped heads
-/// dK_heads and dV_heads [B, H, N_kv, d]; all in the problem's precision.
-struct StandardBackwardWorkspace {
-  bool dP_takes_place_of_S;
-  std::size_t dP_offset, dK_heads_offset, dV_heads_offset, bytes;
-};
-StandardBackwardWorkspace standard_backward_workspace(const AttentionProblem& problem);
-
-/// flash1, backward: only dK_heads and dV_heads.
-struct Flash1BackwardWorkspace {
-  std::size_t dK_heads_offset, dV_heads_offset, bytes;
-};
-Flash1BackwardWorkspace flash1_backward_workspace(const AttentionProblem& problem);
+/// The layout for a run in its tiling.
+using WorkspaceLayoutOf = WorkspaceLayout(const ResolvedRun& run);
+WorkspaceLayoutOf standard_workspace, standard_backward_workspace;
+WorkspaceLayoutOf flash1_workspace, flash1_backward_workspace;
+WorkspaceLayoutOf flash2_backward_workspace;
+WorkspaceLayoutOf split_kv_workspace;
 
 }  // namespace attnscope::kernels

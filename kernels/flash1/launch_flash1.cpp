@@ -3,7 +3,6 @@
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/host/hopper.h"
 #include "kernels/pass_launcher.h"
-#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 
@@ -28,23 +27,22 @@ void launch_flash1(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
   const Carry carry = arguments.run.asked.variant.carry;
-  const Flash1Workspace layout = flash1_workspace(problem, carry);
   const bool carries_fp32 = carry == Carry::fp32;
   const DType carried = carries_fp32 ? DType::fp32 : problem.dtype;
   const Index columns =
       carries_fp32 ? flash1_carried_columns(static_cast<int>(problem.d)) : problem.d;
-  const Flash1Parameters parameters{
-      .shape = forward_shape(problem),
-      .Q = arguments.Q,
-      .K = arguments.K,
-      .V = arguments.V,
-      .O = carries_fp32 ? contiguous_view(pass.workspace<std::byte>(layout.O_offset), problem.heads,
-                                          problem.N, columns)
-                        : arguments.O,
-      .m = pass.workspace<float>(layout.m_offset),
-      .l = pass.workspace<float>(layout.l_offset),
-      .scores = pass.scores(),
-      .row_tiles = pass.tile_lists()};
+  const Flash1Parameters parameters{.shape = forward_shape(problem),
+                                    .Q = arguments.Q,
+                                    .K = arguments.K,
+                                    .V = arguments.V,
+                                    .O = carries_fp32
+                                             ? contiguous_view(pass.workspace(WorkspaceTensor::O),
+                                                               problem.heads, problem.N, columns)
+                                             : arguments.O,
+                                    .m = pass.workspace<float>(WorkspaceTensor::m),
+                                    .l = pass.workspace<float>(WorkspaceTensor::l),
+                                    .scores = pass.scores(),
+                                    .row_tiles = pass.tile_lists()};
 
   const Index rows = problem.batch * problem.heads * problem.N;
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);
@@ -63,13 +61,10 @@ void launch_flash1(PassLauncher& pass) {
 
 void launch_flash1_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
-  const Flash1BackwardWorkspace layout = flash1_backward_workspace(problem);
-  const Flash1Workspace forward_layout = flash1_workspace(problem, Carry::problem);  // of m and l
-  const auto* const forward = static_cast<const std::byte*>(pass.arguments.forward_workspace_dev);
   Flash1BackwardParameters parameters{
-      .shared = pass.backward_parameters(layout.dK_heads_offset, layout.dV_heads_offset),
-      .m = reinterpret_cast<const float*>(forward + forward_layout.m_offset),
-      .l = reinterpret_cast<const float*>(forward + forward_layout.l_offset)};
+      .shared = pass.backward_parameters(),
+      .m = static_cast<const float*>(pass.forward_workspace(WorkspaceTensor::m)),
+      .l = static_cast<const float*>(pass.forward_workspace(WorkspaceTensor::l))};
   parameters.shared.scores = pass.scores();
   parameters.shared.row_tiles = pass.tile_lists();
 

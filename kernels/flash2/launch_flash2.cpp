@@ -7,7 +7,6 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
 #include "kernels/pass_launcher.h"
-#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 
@@ -24,7 +23,7 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
       forward_maps(shared, pass.problem, pass.tiling),
       {.tiles = static_cast<int>(tiles),
        .launch = launch,
-       .next = pass.workspace<unsigned long long>(0)},
+       .next = pass.workspace<unsigned long long>(WorkspaceTensor::next_tile)},
       static_cast<int>(hopper_heads_at_once(pass.problem, pass.tiling, knobs))};
   const std::optional<Index> blocks =
       knobs.persistent != 0 ? std::optional(std::min(tiles, pass.blocks_at_once("forward")))
@@ -55,13 +54,11 @@ void launch_flash2(PassLauncher& pass) {
 
 void launch_flash2_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
-  const Flash2BackwardWorkspace layout = flash2_backward_workspace(problem);
-  BackwardParameters parameters =
-      pass.backward_parameters(layout.dK_heads_offset, layout.dV_heads_offset);
-  parameters.D = pass.workspace<float>(layout.D_offset);
-  parameters.dQ_accum = pass.workspace<float>(layout.dQ_accum_offset);
+  BackwardParameters parameters = pass.backward_parameters();
+  parameters.D = pass.workspace<float>(WorkspaceTensor::D);
+  parameters.dQ_accum = pass.workspace<float>(WorkspaceTensor::dQ_accum);
   if (pass.arguments.run.asked.deterministic) {
-    parameters.dQ_turns = pass.workspace<int>(layout.dQ_turns_offset);
+    parameters.dQ_turns = pass.workspace<int>(WorkspaceTensor::dQ_turns);
   }
   parameters.scores = pass.scores();
   parameters.row_tiles = pass.tile_lists();

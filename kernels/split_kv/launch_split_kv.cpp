@@ -3,7 +3,6 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
 #include "kernels/split_kv/split_kv_parameters.cuh"
-#include "kernels/workspace_layout.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {
@@ -11,7 +10,6 @@ namespace attnscope::kernels {
 void launch_split_kv(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const SplitKvWorkspace layout = split_kv_workspace(problem, pass.tiling);
   const Index splits =
       split_count(problem, pass.tiling, device_attribute(cudaDevAttrMultiProcessorCount));
   const SplitKvParameters parameters{.shape = forward_shape(problem),
@@ -21,8 +19,8 @@ void launch_split_kv(PassLauncher& pass) {
                                      .O = arguments.O,
                                      .LSE = arguments.LSE_dev,
                                      .splits = static_cast<int>(splits),
-                                     .O_split = pass.workspace<float>(layout.O_split_offset),
-                                     .LSE_split = pass.workspace<float>(layout.LSE_split_offset),
+                                     .O_split = pass.workspace<float>(WorkspaceTensor::O_split),
+                                     .LSE_split = pass.workspace<float>(WorkspaceTensor::LSE_split),
                                      .scores = pass.scores()};
 
   // A block owns a row tile and a split of a head

@@ -3,7 +3,6 @@
 #include "kernels/pass_launcher.h"
 #include "kernels/standard/head_products.h"
 #include "kernels/standard/softmax_parameters.cuh"
-#include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 
@@ -13,17 +12,17 @@ void launch_standard(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
   const HeadProducts products(problem, arguments.resources->cublas, arguments.stream);
-  const StandardWorkspace layout = standard_workspace(problem);
+  const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
                                   .rows = problem.batch * problem.heads * problem.N,
-                                  .S = pass.workspace<std::byte>(layout.S_offset),
-                                  .P = pass.workspace<std::byte>(layout.P_offset),
+                                  .S = pass.workspace(WorkspaceTensor::S),
+                                  .P = pass.workspace(WorkspaceTensor::P),
                                   .LSE = arguments.LSE_dev,
                                   .scores = pass.scores(ScoreUnit::scaled),
-                                  .P_dropped = pass.workspace<std::byte>(layout.P_dropped_offset)};
+                                  .P_dropped = pass.workspace(P_read)};
 
   pass.multiply("scores", [&] {
-    products.scores(pass.workspace<std::byte>(layout.S_offset), arguments.Q, arguments.K,
+    products.scores(pass.workspace(WorkspaceTensor::S), arguments.Q, arguments.K,
                     problem.softmax_scale());
   });
   pass.start("softmax", ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv)), softmax);
@@ -42,24 +41,21 @@ void launch_standard_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
   const HeadProducts products(problem, arguments.resources->cublas, arguments.stream);
-  const StandardBackwardWorkspace layout = standard_backward_workspace(problem);
-  const StandardWorkspace stored = standard_workspace(problem);
-  auto* const forward = static_cast<std::byte*>(arguments.forward_workspace_dev);
-  void* const dP = layout.dP_takes_place_of_S ? forward + stored.S_offset
-                                              : pass.workspace<std::byte>(layout.dP_offset);
+  const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
+  void* const S = pass.forward_workspace(WorkspaceTensor::S);
+  void* const dP = problem.score.soft_cap ? pass.workspace(WorkspaceTensor::dP) : S;
   void* const dS = dP;  // overwrites dP
-  const BackwardParameters parameters =
-      pass.backward_parameters(layout.dK_heads_offset, layout.dV_heads_offset);
+  const BackwardParameters parameters = pass.backward_parameters();
   const SoftmaxGradientParameters gradient{.shape = parameters.shape,
                                            .rows = problem.batch * problem.heads * problem.N,
-                                           .P = forward + stored.P_offset,
+                                           .P = pass.forward_workspace(WorkspaceTensor::P),
                                            .dP = dP,
                                            .scores = pass.scores(ScoreUnit::scaled),
-                                           .S = forward + stored.S_offset};
+                                           .S = S};
 
   pass.multiply("dV", [&] {
-    products.of_scores_transposed(parameters.dV_heads, forward + stored.P_dropped_offset,
-                                  arguments.dO, 1.0);
+    products.of_scores_transposed(parameters.dV_heads, pass.forward_workspace(P_read), arguments.dO,
+                                  1.0);
   });
   pass.multiply("dP", [&] { products.scores(dP, arguments.dO, arguments.V, 1.0); });
   pass.start("dS", ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv)), gradient);

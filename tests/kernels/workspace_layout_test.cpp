@@ -16,56 +16,58 @@ const AttentionProblem kProblem{
     .batch = 2, .heads = 4, .kv_heads = 2, .N = 100, .N_kv = 300, .d = 64, .dtype = DType::bf16};
 
 TEST(Workspace, OfStandardHoldsSAndPAtOnce) {
-  const StandardWorkspace layout = standard_workspace(kProblem);
+  const WorkspaceLayout layout = standard_workspace({.problem = kProblem});
   constexpr std::size_t kScoreBytes = std::size_t{2} * 4 * 100 * 300 * 2;
-  EXPECT_EQ(layout.S_offset, 0u);
-  EXPECT_GE(layout.P_offset, kScoreBytes);
-  EXPECT_EQ(layout.bytes, 2 * layout.P_offset);
-  EXPECT_LT(layout.bytes, 2 * (kScoreBytes + kWorkspaceAlignment));
+  EXPECT_EQ(layout.offset(WorkspaceTensor::S), 0u);
+  EXPECT_GE(layout.offset(WorkspaceTensor::P), kScoreBytes);
+  EXPECT_EQ(layout.bytes(), 2 * layout.offset(WorkspaceTensor::P));
+  EXPECT_LT(layout.bytes(), 2 * (kScoreBytes + kWorkspaceAlignment));
 }
 
 TEST(Workspace, OfStandardHoldsPAfterDropoutSeparately) {
-  EXPECT_EQ(standard_workspace(kProblem).P_dropped_offset, standard_workspace(kProblem).P_offset);
+  EXPECT_FALSE(standard_workspace({.problem = kProblem}).has(WorkspaceTensor::P_dropped));
   AttentionProblem dropped = kProblem;
   dropped.score.dropout.probability = 0.1;
-  const StandardWorkspace layout = standard_workspace(dropped);
-  EXPECT_EQ(layout.P_dropped_offset, 2 * layout.P_offset);
-  EXPECT_EQ(layout.bytes, 3 * layout.P_offset);
+  const WorkspaceLayout layout = standard_workspace({.problem = dropped});
+  EXPECT_EQ(layout.offset(WorkspaceTensor::P_dropped), 2 * layout.offset(WorkspaceTensor::P));
+  EXPECT_EQ(layout.bytes(), 3 * layout.offset(WorkspaceTensor::P));
 }
 
 TEST(Workspace, OfStandardsBackwardHoldsdPOnlyWhereSIsStillRead) {
   AttentionProblem problem = kProblem;
   problem.kv_heads = problem.heads;
-  EXPECT_TRUE(standard_backward_workspace(problem).dP_takes_place_of_S);
+  EXPECT_FALSE(standard_backward_workspace({.problem = problem}).has(WorkspaceTensor::dP));
   EXPECT_EQ(workspace_bytes(kernel_run("standard", problem, PassKind::backward)), 0u);
   problem.score.dropout.probability = 0.1;
   EXPECT_EQ(workspace_bytes(kernel_run("standard", problem, PassKind::backward)), 0u);
   problem.score.soft_cap = 30.0;
-  EXPECT_FALSE(standard_backward_workspace(problem).dP_takes_place_of_S);
+  EXPECT_TRUE(standard_backward_workspace({.problem = problem}).has(WorkspaceTensor::dP));
   EXPECT_EQ(workspace_bytes(kernel_run("standard", problem, PassKind::backward)),
-            standard_workspace(problem).P_offset);
+            standard_workspace({.problem = problem}).offset(WorkspaceTensor::P));
 }
 
 TEST(Workspace, OfFlash1HoldsOOnlyForTheFp32Carry) {
   constexpr std::size_t kStatisticsBytes =
       std::size_t{2} * 3328;  // 2 x 4 x 100 floats, aligned to 256 bytes
-  EXPECT_EQ(flash1_workspace(kProblem, Carry::problem).bytes, kStatisticsBytes);
-  const Flash1Workspace fp32 = flash1_workspace(kProblem, Carry::fp32);
-  EXPECT_EQ(fp32.O_offset, kStatisticsBytes);
-  EXPECT_EQ(fp32.bytes, kStatisticsBytes + std::size_t{2} * 4 * 100 * 64 * 4);
-  AttentionProblem odd = kProblem;
-  odd.d = 59;  // rows of whole 16-byte pieces: 60 floats
-  EXPECT_GE(flash1_workspace(odd, Carry::fp32).bytes,
-            kStatisticsBytes + std::size_t{2} * 4 * 100 * 60 * 4);
+  ResolvedRun run{.problem = kProblem};
+  EXPECT_EQ(flash1_workspace(run).bytes(), kStatisticsBytes);
+  EXPECT_FALSE(flash1_workspace(run).has(WorkspaceTensor::O));
+  run.asked.variant.carry = Carry::fp32;
+  const WorkspaceLayout fp32 = flash1_workspace(run);
+  EXPECT_EQ(fp32.offset(WorkspaceTensor::O), kStatisticsBytes);
+  EXPECT_EQ(fp32.bytes(), kStatisticsBytes + std::size_t{2} * 4 * 100 * 64 * 4);
+  run.problem.d = 59;  // rows of whole 16-byte pieces: 60 floats
+  EXPECT_GE(flash1_workspace(run).bytes(), kStatisticsBytes + std::size_t{2} * 4 * 100 * 60 * 4);
 }
 
 TEST(Workspace, IsAlignedWhateverTheSizes) {
-  AttentionProblem odd = kProblem;
-  odd.N = 1;
-  odd.N_kv = 3;
-  EXPECT_EQ(standard_workspace(odd).P_offset % kWorkspaceAlignment, 0u);
-  EXPECT_EQ(flash1_workspace(odd, Carry::fp32).l_offset % kWorkspaceAlignment, 0u);
-  EXPECT_EQ(flash1_workspace(odd, Carry::fp32).O_offset % kWorkspaceAlignment, 0u);
+  ResolvedRun odd{.problem = kProblem};
+  odd.problem.N = 1;
+  odd.problem.N_kv = 3;
+  odd.asked.variant.carry = Carry::fp32;
+  EXPECT_EQ(standard_workspace(odd).offset(WorkspaceTensor::P) % kWorkspaceAlignment, 0u);
+  EXPECT_EQ(flash1_workspace(odd).offset(WorkspaceTensor::l) % kWorkspaceAlignment, 0u);
+  EXPECT_EQ(flash1_workspace(odd).offset(WorkspaceTensor::O) % kWorkspaceAlignment, 0u);
 }
 
 TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
@@ -74,10 +76,10 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   constexpr std::size_t kDBytes = 3328;    // 2 x 4 x 100 floats, aligned to 256 bytes
   constexpr std::size_t kTurnBytes = 512;  // 2 x 2 x 4 x 7 integers, aligned
   constexpr std::size_t kPerHeadBytes = std::size_t{2} * 4 * 300 * 64 * 2;
-  const Flash2BackwardWorkspace grouped = flash2_backward_workspace(kProblem);
-  EXPECT_EQ(grouped.D_offset, kdQBytes);
-  EXPECT_EQ(grouped.dQ_turns_offset, kdQBytes + kDBytes);
-  EXPECT_EQ(grouped.dK_heads_offset, kdQBytes + kDBytes + kTurnBytes);
+  const WorkspaceLayout grouped = flash2_backward_workspace({.problem = kProblem});
+  EXPECT_EQ(grouped.offset(WorkspaceTensor::D), kdQBytes);
+  EXPECT_EQ(grouped.offset(WorkspaceTensor::dQ_turns), kdQBytes + kDBytes);
+  EXPECT_EQ(grouped.offset(WorkspaceTensor::dK_heads), kdQBytes + kDBytes + kTurnBytes);
   EXPECT_EQ(workspace_bytes(kernel_run("flash2", kProblem, PassKind::backward)),
             kdQBytes + kDBytes + kTurnBytes + 2 * kPerHeadBytes);
   AttentionProblem alone = kProblem;
