@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
+#include <memory>
 
 #include "kernels/host/cuda_check.h"
 
@@ -13,38 +13,33 @@ class DeviceBuffer {
  public:
   DeviceBuffer() = default;
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
-    if (bytes > 0) ATTNSCOPE_CUDA(cudaMalloc(&data_dev_, bytes));
-  }
-  ~DeviceBuffer() { ATTNSCOPE_CUDA_NO_THROW(cudaFree(data_dev_)); }
-
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_dev_(std::exchange(other.data_dev_, nullptr)),
-        bytes_(std::exchange(other.bytes_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
-    std::swap(data_dev_, other.data_dev_);
-    std::swap(bytes_, other.bytes_);
-    return *this;
+    void* allocated = nullptr;
+    if (bytes > 0) ATTNSCOPE_CUDA(cudaMalloc(&allocated, bytes));
+    data_dev_.reset(allocated);
   }
 
-  void* data_dev() const { return data_dev_; }
+  void* data_dev() const { return data_dev_.get(); }
   std::size_t bytes() const { return bytes_; }
 
   /// On return, the bytes are visible to every stream. This requires a synchronization: cudaMemcpy
   /// from pageable memory may return while the last part is still being copied.
   void copy_from_host(const void* source) {
-    ATTNSCOPE_CUDA(cudaMemcpy(data_dev_, source, bytes_, cudaMemcpyHostToDevice));
+    ATTNSCOPE_CUDA(cudaMemcpy(data_dev(), source, bytes_, cudaMemcpyHostToDevice));
     ATTNSCOPE_CUDA(cudaStreamSynchronize(nullptr));
   }
   void copy_to_host(void* destination) const {
-    ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev_, bytes_, cudaMemcpyDeviceToHost));
+    ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev(), bytes_, cudaMemcpyDeviceToHost));
   }
   /// Sets every byte; 0xff is NaN in all three precisions.
   void fill_bytes(int value) {
-    if (bytes_ > 0) ATTNSCOPE_CUDA(cudaMemset(data_dev_, value, bytes_));
+    if (bytes_ > 0) ATTNSCOPE_CUDA(cudaMemset(data_dev(), value, bytes_));
   }
 
  private:
-  void* data_dev_ = nullptr;
+  struct Free {
+    void operator()(void* data_dev) const { ATTNSCOPE_CUDA_NO_THROW(cudaFree(data_dev)); }
+  };
+  std::unique_ptr<void, Free> data_dev_;
   std::size_t bytes_ = 0;
 };
 
