@@ -7,9 +7,9 @@
 #include <thread>
 #include <utility>
 
-#include "app/report/parallel_for.h"
 #include "app/report/report_text.h"
 #include "reference/message_text.h"
+#include "reference/parallel_for.h"
 
 namespace attnscope {
 

@@ -1,13 +1,11 @@
 #include "kernels/compile/kernel_compiler.h"
 
-#include <algorithm>
 #include <chrono>
-#include <future>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "kernels/compile/nvrtc_library.h"
+#include "reference/parallel_for.h"
 
 namespace attnscope::kernels {
 
@@ -62,37 +60,21 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
 std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> programs,
                                                 const CompileControl& control) {
   const int all = static_cast<int>(programs.size());
-  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> stopped = false;
   std::mutex mutex;  // guards the variables below
   int done = 0;
   std::optional<Error> error;
   if (control.progress) control.progress(0, all);
-  const auto obtain_next_ones = [&] {
-    for (std::size_t n = next++; n < programs.size(); n = next++) {
-      const auto obtained = obtain(programs[n], control.cancel);
-      const std::lock_guard lock(mutex);
-      if (!obtained && !error) error = obtained.error();
-      if (error) break;
-      ++done;
-      if (control.progress) control.progress(done, all);
-    }
-    next = programs.size();
-  };
-  const auto work = [&] {
-    try {
-      obtain_next_ones();
-    } catch (...) {
-      next = programs.size();
-      throw;
-    }
-  };
-  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::future<void>> workers;
-  for (std::size_t n = 0; n < std::min(cores, programs.size()); ++n) {
-    // No launch policy: if no more threads can be started, get() runs the work in this thread
-    workers.push_back(std::async(work));
-  }
-  for (std::future<void>& worker : workers) worker.get();
+  parallel_for(programs.size(), std::thread::hardware_concurrency(), [&](std::size_t n) {
+    if (stopped) return;
+    const auto obtained = obtain(programs[n], control.cancel);
+    const std::lock_guard lock(mutex);
+    if (!obtained && !error) error = obtained.error();
+    stopped = error.has_value();
+    if (error) return;
+    ++done;
+    if (control.progress) control.progress(done, all);
+  });
   return error;
 }
 

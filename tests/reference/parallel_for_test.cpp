@@ -1,5 +1,5 @@
 /// Work on several cores: each piece once, whatever the number of threads.
-#include "app/report/parallel_for.h"
+#include "reference/parallel_for.h"
 
 #include <gtest/gtest.h>
 

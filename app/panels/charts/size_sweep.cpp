@@ -9,8 +9,8 @@
 #include "app/panels/charts/charts.h"
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
-#include "app/report/parallel_for.h"
 #include "kernels/resolve.h"
+#include "reference/parallel_for.h"
 #include "sim/schedule/algorithm.h"
 
 namespace attnscope::app {
