@@ -77,12 +77,13 @@ double clock_ratio(const GpuDescription& gpu) {
   return shipped ? gpu.boost_clock_hz / shipped.value().boost_clock_hz : 1.0;
 }
 
-/// The launch of flash1 that sets initial values, with the bytes that it moves. The one that
-/// computes LSE runs only if it is asked for; a forward pass that is measured does not ask.
-/// `programs`: those of the pass; empty if no kernel runs it.
+/// The launch that sets initial values, of kernels whose O travels through HBM, with the bytes that
+/// it moves. The one that computes LSE runs only if it is asked for; a forward pass that is
+/// measured does not ask. `programs`: of the pass, empty if no kernel runs it.
 std::vector<FurtherLaunch> further_launches(const ResolvedRun& run,
                                             const std::vector<kernels::LaunchProgram>& programs) {
-  if (run.algorithm() != "flash1") return {};
+  const auto kernel = kernels::choose_kernel(run.asked);
+  if (!kernel || !kernel.value()->honours_carry) return {};
   const AttentionProblem& problem = run.problem;
   const auto rows = static_cast<double>(problem.batch * problem.heads * problem.N);
   const auto element = static_cast<double>(size_bytes(problem.dtype));
@@ -216,14 +217,15 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                          const Calibration& calibration,
                          const std::vector<LaunchCounters>& launches) {
   ResolvedRun run = report.run;
+  const auto kernel = kernels::choose_kernel(run.asked);
   KernelCosts costs{.residency = kernel_residency(report, gpu, launches),
                     .thread_blocks = recorded_blocks(report, launches),
                     .order = kernel_block_order(run),
                     .heads_at_once = kernel_heads_at_once(run, gpu),
-                    .has_library_products = run.algorithm() == "standard",
+                    .has_library_products = kernel && kernel.value()->forward.shape == nullptr,
                     .further = further_launches(run, {})};
   if (costs.has_library_products) return costs;
-  if (const auto kernel = kernels::choose_kernel(run.asked)) {
+  if (kernel) {
     run.asked.kernel = kernel.value()->name;
     const std::string_view main_launch = kernel.value()->pass(run.pass()).launch;
     const bool is_recorded = std::ranges::any_of(launches, [&](const LaunchCounters& launch) {

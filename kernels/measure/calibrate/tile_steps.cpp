@@ -74,7 +74,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const std::string_view family = kernel.takes_block_mask ? "flash2" : kernel.name;
-  if (family != "flash1" && family != "flash2" && family != "split_kv") {
+  if (kernel.forward.shape == nullptr) {
     return unavailable("no calibration has the steps of {}", kernel.name);
   }
   if (score_features(problem).any()) {
@@ -92,8 +92,8 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
     return unavailable("no calibration has steps of padded rows; d = {} is padded to {}", problem.d,
                        padded_head_dim(problem.d));
   }
-  if (family == "flash1" && problem.dtype == DType::fp32) {
-    return unavailable("no calibration has the steps of flash1 in fp32");
+  if (kernel.forward.block_work == BlockWork::head && problem.dtype == DType::fp32) {
+    return unavailable("no calibration has the steps of {} in fp32", kernel.name);
   }
   const auto programs = programs_of(run, target);
   const bool hopper = instructions_of(programs) == kHopper;
@@ -105,7 +105,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
 }
 
 bool TileSteps::rescales_if_moved() const {
-  const bool updates_maxima = name.starts_with("flash2_forward") || name.starts_with("split_kv");
+  const bool updates_maxima = run.pass() == PassKind::forward && !has_own_tiles();
   return updates_maxima && run.problem.dtype != DType::fp32;
 }
 
@@ -115,7 +115,7 @@ bool TileSteps::trims(const ProgramTarget& target) const {
 }
 
 bool TileSteps::has_own_tiles() const {
-  return name.starts_with("flash1");
+  return kernel_of(run).pass(run.pass()).block_work == BlockWork::head;
 }
 
 std::string step_cycles_name(std::string_view steps, Index blocks_on_sm, StepCost cost) {
