@@ -95,13 +95,14 @@ std::optional<Error> check_memory(const PassArguments& arguments) {
                          workspace_bytes(run));
 }
 
-/// Checks the arguments, then calls `work` with the tiling of the pass; exceptions become an Error.
+/// Checks the arguments, then calls `work` with the pass; exceptions become an Error.
 template <typename Work>
 std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
   if (auto error = supports(arguments.run)) return error;
   if (auto error = check_memory(arguments)) return error;
   try {
-    work(tiling_on_gpu(arguments.run, target_of(arguments)));
+    PassLauncher pass(arguments);
+    work(pass);
     return std::nullopt;
   } catch (const GpuTooSmall& error) {
     return unavailable("kernel {}: {}", arguments.run.asked.kernel, error.what());
@@ -127,17 +128,14 @@ constexpr KernelLaunches kLaunches[] = {
 }  // namespace
 
 std::optional<Error> prepare_workspace(const PassArguments& arguments) {
-  return checked(arguments, [&](const Tiling& tiling) {
-    if (kernel_of(arguments.run).takes_block_mask) upload_tile_lists(arguments, tiling);
-  });
+  return checked(arguments, [](const PassLauncher& pass) { pass.prepare_workspace(); });
 }
 
 std::optional<Error> launch(const PassArguments& arguments) {
-  return checked(arguments, [&](const Tiling& tiling) {
+  return checked(arguments, [](PassLauncher& pass) {
     const auto& launches =
-        *std::ranges::find(kLaunches, kernel_of(arguments.run).programs, &KernelLaunches::programs);
-    PassLauncher pass(arguments, tiling);
-    const bool backward = arguments.run.pass() == PassKind::backward;
+        *std::ranges::find(kLaunches, kernel_of(pass.run).programs, &KernelLaunches::programs);
+    const bool backward = pass.run.pass() == PassKind::backward;
     (backward ? launches.backward : launches.forward)(pass);
   });
 }

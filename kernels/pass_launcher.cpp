@@ -11,41 +11,35 @@
 
 namespace attnscope::kernels {
 
+namespace {
+
+/// The current GPU, and whether its bulk copies can address the caller's tensors.
 ProgramTarget target_of(const PassArguments& arguments) {
   return {.compute_capability = compute_capability(),
           .shared_bytes_per_block = shared_bytes_per_block(),
           .bulk_copies = bulk_copies_reach(arguments)};
 }
 
-namespace {
-
-/// The programs of the pass in this tiling, on the current GPU and the caller's tensors.
-std::vector<LaunchProgram> programs_on_gpu(const PassArguments& arguments, const Tiling& tiling) {
+ResolvedRun run_on_gpu(const PassArguments& arguments) {
   ResolvedRun run = arguments.run;
-  run.tiling = tiling;
-  return programs_of(run, target_of(arguments), arguments.trace != nullptr);
+  run.tiling = tiling_on_gpu(run, target_of(arguments));
+  return run;
 }
 
 /// The lists that the pass's thread blocks visit.
-TileLists lists_of(const ResolvedRun& run, const Tiling& tiling) {
+TileLists lists_of(const ResolvedRun& run) {
   const BlockWork work = kernel_of(run).pass(run.pass()).block_work;
-  return work == BlockWork::row_tile ? column_tile_lists(run.problem, tiling)
-                                     : row_tile_lists(run.problem, tiling);
-}
-
-int* tile_lists_dev(const PassArguments& arguments, const Tiling& tiling) {
-  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  return reinterpret_cast<int*>(workspace + workspace_layout(arguments.run, tiling).bytes());
+  return work == BlockWork::row_tile ? column_tile_lists(run.problem, run.tiling)
+                                     : row_tile_lists(run.problem, run.tiling);
 }
 
 }  // namespace
 
-PassLauncher::PassLauncher(const PassArguments& pass, const Tiling& own_tiling)
+PassLauncher::PassLauncher(const PassArguments& pass)
     : arguments(pass),
-      problem(pass.run.problem),
-      tiling(own_tiling),
-      layout_(workspace_layout(pass.run, own_tiling)),
-      programs_(programs_on_gpu(pass, own_tiling)) {}
+      run(run_on_gpu(pass)),
+      layout_(workspace_layout(run)),
+      programs_(programs_of(run, target_of(pass), pass.trace != nullptr)) {}
 
 const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
   const auto found = std::ranges::find(programs_, launch, &LaunchProgram::launch);
@@ -63,7 +57,7 @@ Index PassLauncher::blocks_at_once(std::string_view launch) const {
 }
 
 void* PassLauncher::forward_workspace(WorkspaceTensor tensor) const {
-  const WorkspaceLayout layout = kernel_of(arguments.run).forward.workspace(arguments.run);
+  const WorkspaceLayout layout = kernel_of(run).forward.workspace(run);
   return static_cast<std::byte*>(arguments.forward_workspace_dev) + layout.offset(tensor);
 }
 
@@ -84,12 +78,25 @@ ScoreParameters PassLauncher::scores(ScoreUnit unit) {
   return parameters;
 }
 
+int* PassLauncher::block_lists_dev() const {
+  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
+  return reinterpret_cast<int*>(workspace + layout_.bytes());
+}
+
+void PassLauncher::prepare_workspace() const {
+  if (!kernel_of(run).takes_block_mask) return;
+  const TileLists lists = lists_of(run);
+  ATTNSCOPE_CUDA(cudaMemcpyAsync(block_lists_dev(), lists.data(), lists.size() * sizeof(int),
+                                 cudaMemcpyHostToDevice,
+                                 static_cast<cudaStream_t>(arguments.stream)));
+}
+
 const int* PassLauncher::tile_lists() {
-  if (kernel_of(arguments.run).takes_block_mask) {
-    if (!arguments.workspace_is_prepared) upload_tile_lists(arguments, tiling);
-    return tile_lists_dev(arguments, tiling);
+  if (kernel_of(run).takes_block_mask) {
+    if (!arguments.workspace_is_prepared) prepare_workspace();
+    return block_lists_dev();
   }
-  return problem.is_packed() ? upload(lists_of(arguments.run, tiling)) : nullptr;
+  return problem.is_packed() ? upload(lists_of(run)) : nullptr;
 }
 
 BackwardParameters PassLauncher::backward_parameters() {
@@ -115,13 +122,6 @@ void PassLauncher::sum_grouped_heads(const BackwardParameters& parameters) {
   if (problem.heads_per_kv_head() == 1) return;
   start("sum_heads", problem.batch * problem.kv_heads * ceil_div(problem.N_kv, tiling.Bc),
         parameters, static_cast<int>(tiling.Bc));
-}
-
-void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling) {
-  const TileLists lists = lists_of(arguments.run, tiling);
-  ATTNSCOPE_CUDA(cudaMemcpyAsync(tile_lists_dev(arguments, tiling), lists.data(),
-                                 lists.size() * sizeof(int), cudaMemcpyHostToDevice,
-                                 static_cast<cudaStream_t>(arguments.stream)));
 }
 
 }  // namespace attnscope::kernels

@@ -16,20 +16,18 @@
 
 namespace attnscope::kernels {
 
-/// The current GPU, and whether its bulk copies can address the caller's tensors.
-ProgramTarget target_of(const PassArguments& arguments);
-
 /// Enqueues the launches of a pass, whose arguments have been checked, on its stream, each by its
 /// name among the pass's programs (programs_of()). Keep the object until the last launch is
 /// enqueued. Its functions throw CudaError; those that start a program also throw NotLaunched and
 /// GpuTooSmall.
 class PassLauncher {
  public:
-  PassLauncher(const PassArguments& pass, const Tiling& own_tiling);
+  explicit PassLauncher(const PassArguments& pass);
 
   const PassArguments& arguments;
-  const AttentionProblem& problem;
-  const Tiling tiling;
+  const ResolvedRun run;  ///< in the tiling that it uses on the current GPU
+  const AttentionProblem& problem = run.problem;
+  const Tiling& tiling = run.tiling;
 
   /// The tensor's address in the workspace.
   template <typename Element = void>
@@ -45,6 +43,8 @@ class PassLauncher {
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
   /// are contiguous in the workspace.
   BackwardParameters backward_parameters();
+  /// Copies block_sparse2's lists of tiles to the end of the workspace; other kernels have none.
+  void prepare_workspace() const;
   /// The lists of a block mask, in the workspace, or of packed sequences; otherwise null.
   const int* tile_lists();
 
@@ -54,9 +54,16 @@ class PassLauncher {
   template <typename... Parameters>
   void start(std::string_view launch, Index blocks, const Parameters&... parameters) {
     const BlockProgram& program = program_of(launch);
-    mark(arguments.before_launch, launch);
-    arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
-    mark(arguments.after_launch, launch);
+    start_by(launch, [&] {
+      arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
+    });
+  }
+  /// Runs a launch that `enqueue` starts, such as a cuBLAS product.
+  template <typename Enqueue>
+  void start_by(std::string_view launch, const Enqueue& enqueue) {
+    if (arguments.before_launch) arguments.before_launch(launch);
+    enqueue();
+    if (arguments.after_launch) arguments.after_launch(launch);
   }
   /// Starts the launch that records into arguments.trace, if that is not null. Every head has the
   /// same number of the `tiles`; each block computes one, unless `blocks` persistent blocks compute
@@ -71,33 +78,22 @@ class PassLauncher {
   }
   /// The number of the launch's blocks that fit on the GPU at once.
   Index blocks_at_once(std::string_view launch) const;
-  /// Runs a launch that is a cuBLAS product, started by `enqueue`.
-  template <typename Enqueue>
-  void multiply(std::string_view launch, const Enqueue& enqueue) {
-    mark(arguments.before_launch, launch);
-    enqueue();
-    mark(arguments.after_launch, launch);
-  }
   /// "sum_heads", the last launch of a backward pass with grouped heads: dK and dV of a KV head are
   /// summed in fp32 over dK_heads and dV_heads of its query heads, then rounded. A thread block
   /// owns Bc rows.
   void sum_grouped_heads(const BackwardParameters& parameters);
 
  private:
-  static void mark(const std::function<void(std::string_view)>& hook, std::string_view launch) {
-    if (hook) hook(launch);
-  }
   const BlockProgram& program_of(std::string_view launch) const;
   template <typename Element>
   const Element* upload(const std::vector<Element>& elements);
+
+  int* block_lists_dev() const;  ///< behind the workspace's tensors
 
   const WorkspaceLayout layout_;
   const std::vector<LaunchProgram> programs_;
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
 };
-
-/// Copies block_sparse2's lists of tiles to the end of the workspace.
-void upload_tile_lists(const PassArguments& arguments, const Tiling& tiling);
 
 /// The launches of a kernel's forward or backward pass, in kernels/NAME/launch_NAME.cpp.
 /// block_sparse2 has those of flash2.

@@ -43,21 +43,21 @@ Index most_list_numbers(const ResolvedRun& run) {
   return most;
 }
 
-WorkspaceLayout workspace_layout(const ResolvedRun& run, const Tiling& tiling) {
-  ResolvedRun tiled = run;
-  tiled.tiling = tiling;
+WorkspaceLayout workspace_layout(const ResolvedRun& run) {
   const bool counts_tiles =
-      run.pass() == PassKind::forward && has_hopper_program(tiled, knobs_of(run.asked));
+      run.pass() == PassKind::forward && has_hopper_program(run, knobs_of(run.asked));
   if (counts_tiles) return {{WorkspaceTensor::next_tile, Index{sizeof(std::uint64_t)}}};
   const auto layout_of = kernel_of(run).pass(run.pass()).workspace;
-  return layout_of == nullptr ? WorkspaceLayout() : layout_of(tiled);
+  return layout_of == nullptr ? WorkspaceLayout() : layout_of(run);
 }
 
 std::size_t workspace_bytes(const ResolvedRun& run) {
-  // Enough for every GPU
-  const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
-  const std::size_t bytes = std::max(workspace_layout(run, tiling_on_gpu(run, {})).bytes(),
-                                     workspace_layout(run, tiling_on_gpu(run, hopper)).bytes());
+  std::size_t bytes = 0;  // enough for every GPU
+  for (const std::string_view capability : {std::string_view(), kHopperComputeCapability}) {
+    ResolvedRun tiled = run;
+    tiled.tiling = tiling_on_gpu(run, {.compute_capability = std::string(capability)});
+    bytes = std::max(bytes, workspace_layout(tiled).bytes());
+  }
   if (!kernel_of(run).takes_block_mask) return bytes;
   return bytes + align_up(static_cast<std::size_t>(most_list_numbers(run)) * sizeof(int));
 }

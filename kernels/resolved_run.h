@@ -34,7 +34,7 @@ Index most_list_numbers(const ResolvedRun& run);
 /// `block_sparse2`, the lists of tiles. Without a requested tiling: enough for any default tiling.
 std::size_t workspace_bytes(const ResolvedRun& run);
 
-/// The workspace of the run's pass in this tiling.
-WorkspaceLayout workspace_layout(const ResolvedRun& run, const Tiling& tiling);
+/// The workspace of the run's pass in its tiling.
+WorkspaceLayout workspace_layout(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

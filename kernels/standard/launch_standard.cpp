@@ -21,12 +21,12 @@ void launch_standard(PassLauncher& pass) {
                                   .scores = pass.scores(ScoreUnit::scaled),
                                   .P_dropped = pass.workspace(P_read)};
 
-  pass.multiply("scores", [&] {
+  pass.start_by("scores", [&] {
     products.scores(pass.workspace(WorkspaceTensor::S), arguments.Q, arguments.K,
                     problem.softmax_scale());
   });
   pass.start("softmax", ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv)), softmax);
-  pass.multiply("output",
+  pass.start_by("output",
                 [&] { products.of_scores(arguments.O, softmax.P_dropped, arguments.V, 1.0); });
 }
 
@@ -53,15 +53,15 @@ void launch_standard_backward(PassLauncher& pass) {
                                            .scores = pass.scores(ScoreUnit::scaled),
                                            .S = S};
 
-  pass.multiply("dV", [&] {
+  pass.start_by("dV", [&] {
     products.of_scores_transposed(parameters.dV_heads, pass.forward_workspace(P_read), arguments.dO,
                                   1.0);
   });
-  pass.multiply("dP", [&] { products.scores(dP, arguments.dO, arguments.V, 1.0); });
+  pass.start_by("dP", [&] { products.scores(dP, arguments.dO, arguments.V, 1.0); });
   pass.start("dS", ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv)), gradient);
-  pass.multiply(
+  pass.start_by(
       "dQ", [&] { products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale()); });
-  pass.multiply("dK", [&] {
+  pass.start_by("dK", [&] {
     products.of_scores_transposed(parameters.dK_heads, dS, arguments.Q, problem.softmax_scale());
   });
   pass.sum_grouped_heads(parameters);
