@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/block_shapes.h"
 #include "kernels/knobs.h"
+#include "kernels/program_target.h"
 #include "kernels/workspace_layout.h"
 #include "reference/attention_problem.h"
 #include "reference/run_spec.h"
@@ -18,6 +18,7 @@
 namespace attnscope::kernels {
 
 // kernels/compile/block_program.h
+struct BlockProgram;
 struct LaunchKind;
 struct LaunchProgram;
 
@@ -27,6 +28,26 @@ using KernelPrograms = std::vector<LaunchProgram>(const ResolvedRun& run,
                                                   const LaunchKind& kind);
 /// Those of each kernel, in kernels/NAME/NAME_programs.cpp. block_sparse2 has those of flash2.
 KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_programs;
+
+/// The program of a pass's launch with the matrix products, in the run's tiling, whose sides are
+/// multiples of 16. flash1's forward pass has fewer stages in less shared memory.
+using TilesProgram = BlockProgram(const ResolvedRun& run, Index shared_bytes_per_block,
+                                  const LaunchKind& kind);
+TilesProgram flash1_forward_tiles, flash1_backward_tiles;
+TilesProgram flash2_forward_tiles, flash2_backward_tiles;
+TilesProgram split_kv_tiles;
+
+/// Whether the program with Hopper's instructions computes a problem in these tiles.
+using HopperHolds = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
+/// flash1, backward: plain softmax attention in 16-bit precision, with one head dimension and
+/// tiling.
+HopperHolds has_hopper_backward;
+/// flash2, backward: plain softmax attention in 16-bit precision, with rows that bulk copies accept
+/// and tilings whose gradients fit in a thread block's registers.
+HopperHolds has_hopper_gradients;
+/// flash2, forward: 16-bit precision, rows that bulk copies accept (multiples of 16 bytes), tilings
+/// whose O, S and P fit in a thread block's registers and whose tiles fit in its shared memory.
+HopperHolds has_hopper_forward;
 
 /// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
@@ -46,13 +67,10 @@ struct KernelPass {
   std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
-  BlockShapeOf shape = nullptr;                  ///< null if cuBLAS chooses the tiles
+  TilesProgram* tiles = nullptr;                 ///< null if cuBLAS chooses the tiles
   WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  /// Whether the program with Hopper's instructions computes the problem in these tiles; null: the
-  /// pass has no such program.
-  bool (*hopper_holds)(const AttentionProblem& problem, const Tiling& tiling,
-                       const Knobs& knobs) = nullptr;
+  HopperHolds* hopper_holds = nullptr;  ///< null: it has no program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
   /// Whether a Hopper GPU runs that program: it also needs the other knobs at their defaults.
@@ -81,10 +99,9 @@ struct KernelInfo {
   const KernelPass& pass(PassKind kind) const {
     return kind == PassKind::backward ? backward.value() : forward;
   }
-  /// The resources of a block of the pass; null if there is no such pass or cuBLAS chooses the
-  /// tiles.
-  BlockShapeOf block_shape(PassKind kind) const {
-    return kind != PassKind::backward || backward ? pass(kind).shape : nullptr;
+  /// null if there is no such pass or cuBLAS chooses the tiles
+  TilesProgram* tiles(PassKind kind) const {
+    return kind != PassKind::backward || backward ? pass(kind).tiles : nullptr;
   }
   TakesScores takes_scores(DType dtype) const {
     return dtype == DType::fp32 ? fp32_scores : scores;

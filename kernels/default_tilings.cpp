@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/block_shapes.h"
+#include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
 #include "reference/tiling.h"
 
@@ -165,7 +165,7 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   if (!takes_pass(kernel, pass, problem.dtype) || problem.d < 1 || problem.d > kMaxKernelHeadDim) {
     return {};
   }
-  if (kernel.pass(pass).shape == nullptr) {
+  if (kernel.pass(pass).tiles == nullptr) {
     return {is_fp32 ? kCublasFp32Tiling : kCublasTiling};
   }
   if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
@@ -191,10 +191,12 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
     if (const auto own = hopper_tiling(kernel, pass, problem, knobs)) return own;
   }
   const Index most_bytes = target.shared_bytes_per_block;
-  const BlockShapeOf shape_of = kernel.block_shape(pass);
+  const auto tiles = kernel.pass(pass).tiles;
+  ResolvedRun run{.problem = problem};
+  run.asked.variant.carry = carry;
   const auto fits = [&](const Tiling& tiling) {
-    return shape_of == nullptr ||
-           shape_of({problem, tiling, carry, most_bytes}).shared_bytes <= most_bytes;
+    run.tiling = tiling;
+    return tiles == nullptr || tiles(run, most_bytes, {}).shared_bytes <= most_bytes;
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();

@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "kernels/block_shapes.h"
+#include "kernels/knobs.h"
+#include "kernels/program_target.h"
 #include "kernels/workspace_layout.h"
 #include "reference/run_spec.h"
 

@@ -8,6 +8,7 @@
 #include "kernels/gradient_maps.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolved_run.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
@@ -49,6 +50,14 @@ Index query_box_rows(const ResolvedRun& run) {
 
 bool takes_tile_numbers(const ResolvedRun& run) {
   return run.pass() == PassKind::forward && knobs_of(run.asked).persistent != 0;
+}
+
+Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
+                           const Knobs& knobs) {
+  if (knobs.heads_together == 0 || !problem.mask.is_causal() || problem.is_packed()) return 1;
+  const Index kv_bytes = 2 * problem.N_kv * problem.d * size_bytes(problem.dtype);
+  return flash2_hopper_heads_at_once(problem.batch * problem.kv_heads, problem.heads_per_kv_head(),
+                                     kv_bytes, ceil_div(problem.N, tiling.Br));
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/block_shapes.h"
 #include "kernels/compile/block_program.h"
+#include "kernels/program_target.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
@@ -35,6 +35,12 @@ Index query_box_rows(const ResolvedRun& run);
 /// Whether a block of such a program obtains the number of each next row tile by an atomic
 /// addition.
 bool takes_tile_numbers(const ResolvedRun& run);
+
+/// The number of heads whose row tiles with the same index are started one after another by
+/// flash2's forward program: several under a causal mask, so that the longest tiles start first
+/// (flash2_hopper_heads_at_once()).
+Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
+                           const Knobs& knobs);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in launch order, without
 /// cuBLAS's. `traced`: the main launch records into a TraceBuffer.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <limits>
 
+#include "kernels/compile/block_program.h"
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolved_run.h"
@@ -76,7 +77,7 @@ constexpr Index kMostListedTiles = Index{1} << 27;
 /// tiling from these.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
-  if (kernel.forward.shape == nullptr || !problem.is_packed()) return std::nullopt;
+  if (kernel.forward.tiles == nullptr || !problem.is_packed()) return std::nullopt;
   const Tiling smallest = *std::ranges::min_element(
       tilings, {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
   Index tiles = 0;
@@ -152,14 +153,29 @@ std::string with_text(const AttentionProblem& problem) {
   return " with " + (extras.empty() ? "mask " + to_string(problem.mask) : extras);
 }
 
+/// In one clause, why no block can compute the tiling; else empty.
+std::string block_limit(ResolvedRun run, const Tiling& tiling, const Knobs& knobs) {
+  constexpr Index kStep = 16, kMostRows = 256;  // of a tile
+  for (const Index side : {tiling.Br, tiling.Bc}) {
+    if (kStep <= side && side <= kMostRows && side % kStep == 0) continue;
+    return fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows);
+  }
+  run.tiling = tiling;
+  const BlockProgram block =
+      kernel_of(run).pass(run.pass()).tiles(run, kMostSharedBytes, {.knobs = knobs});
+  if (!block.limit.empty() || block.shared_bytes <= kMostSharedBytes) return block.limit;
+  return fmt::format(
+      "a thread block would need {} bytes of shared memory, and no GPU has more than {}",
+      block.shared_bytes, kMostSharedBytes);
+}
+
 /// Checks that a thread block can compute the tiling.
 std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
                                   const Knobs& knobs) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const Carry carry = run.asked.variant.carry;
-  const BlockShapeOf shape_of = kernel.block_shape(run.pass());
-  if (shape_of == nullptr) {
+  if (kernel.pass(run.pass()).tiles == nullptr) {
     if (default_tilings(kernel, run.pass(), problem).front() == tiling) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",
@@ -167,15 +183,14 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
         "{} and {} out",
         kernel.name, tiling.Br, tiling.Bc, field_name("Br"), field_name("Bc"));
   }
-  const BlockShape shape = checked_shape(
-      shape_of, {.problem = problem, .tiling = tiling, .carry = carry, .knobs = knobs});
-  if (shape.limit.empty()) return std::nullopt;
+  const std::string limit = block_limit(run, tiling, knobs);
+  if (limit.empty()) return std::nullopt;
   const auto own = default_tiling(kernel, run.pass(), problem, carry);
   return invalid_field(
       ErrorCode::does_not_fit, "Br",
       "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default is {}x{}",
       kernel.name, to_string(run.pass()), tiling.Br, tiling.Bc, to_string(problem.dtype),
-      field_name("head_dim"), problem.d, with_text(problem), shape.limit, own->Br, own->Bc);
+      field_name("head_dim"), problem.d, with_text(problem), limit, own->Br, own->Bc);
 }
 
 /// Checks that the kernel has the pass, and accepts the precision and head dimension.

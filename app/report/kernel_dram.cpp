@@ -4,7 +4,6 @@
 
 #include "app/report/dram_cache.h"
 #include "app/report/residency.h"
-#include "kernels/block_shapes.h"
 #include "kernels/resolve.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"

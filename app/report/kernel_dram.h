@@ -4,7 +4,7 @@
 #include <atomic>
 #include <vector>
 
-#include "kernels/block_shapes.h"
+#include "kernels/program_target.h"
 #include "kernels/recording/measurement.h"
 #include "sim/simulation.h"
 

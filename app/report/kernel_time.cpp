@@ -222,7 +222,7 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                     .thread_blocks = recorded_blocks(report, launches),
                     .order = kernel_block_order(run),
                     .heads_at_once = kernel_heads_at_once(run, gpu),
-                    .has_library_products = kernel && kernel.value()->forward.shape == nullptr,
+                    .has_library_products = kernel && kernel.value()->forward.tiles == nullptr,
                     .further = further_launches(run, {})};
   if (costs.has_library_products) return costs;
   if (kernel) {

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/block_shapes.h"
 #include "kernels/compile/compiler.h"
 #include "kernels/knobs.h"
 #include "kernels/score_features.cuh"
 #include "reference/attention_problem.h"
+#include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
@@ -35,6 +35,7 @@ struct BlockProgram {
   /// Its blocks may start while the previous launch on the stream is still running, if the GPU
   /// supports this: the kernel then calls device::wait_for_launch_before().
   bool overlaps_launch_before = false;
+  std::string limit = {};  ///< in one clause, why no block can compute this tiling; else empty
 };
 
 struct LaunchProgram {
@@ -87,13 +88,18 @@ KernelProgram kernel_program(std::string_view path, const Arguments&... argument
           .expression = instance_of(path.substr(path.rfind('/') + 1), arguments...)};
 }
 
+/// Threads of a block in fp32, on the CUDA cores: sixteen threads own four rows.
+inline int cuda_core_threads(const Tiling& tiling) {
+  return static_cast<int>(4 * tiling.Br);
+}
+
 /// The program of a launch with matrix products, for a problem of this type, with the run's knobs.
-inline BlockProgram products_program(KernelProgram program, const BlockShape& shape, DType dtype,
-                                     const LaunchKind& kind) {
+inline BlockProgram products_program(KernelProgram program, int threads, Index shared_bytes,
+                                     DType dtype, const LaunchKind& kind) {
   program.options = knob_options(kind.knobs);
   return {.program = std::move(program),
-          .threads = shape.threads,
-          .shared_bytes = shape.shared_bytes,
+          .threads = threads,
+          .shared_bytes = shared_bytes,
           .instructions = dtype == DType::fp32 ? kCudaCores
                           : kind.hopper        ? kHopper
                                                : kTensorCores};

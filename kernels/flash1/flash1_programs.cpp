@@ -1,8 +1,8 @@
-#include "kernels/block_shapes.h"
 #include "kernels/catalog.h"
 #include "kernels/compile/block_program.h"
 #include "kernels/flash1/flash1_backward_shared.cuh"
 #include "kernels/flash1/flash1_forward_shared.cuh"
+#include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "reference/tiling.h"
 
@@ -32,46 +32,63 @@ std::string forward_columns(const ResolvedRun& run, Index width) {
   return in_chunks && !(width == 256 && spills) ? in_device("Columns::chunks") : policy;
 }
 
-BlockProgram forward_program(const ResolvedRun& run, Index shared_bytes_per_block,
-                             const LaunchKind& kind) {
+}  // namespace
+
+BlockProgram flash1_forward_tiles(const ResolvedRun& run, Index shared_bytes_per_block,
+                                  const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const auto& [Br, Bc] = run.tiling;
   const Index width = padded_head_dim(problem.d);
-  const BlockRequest request{problem, run.tiling, run.asked.variant.carry, shared_bytes_per_block};
-  const BlockShape shape = flash1_forward_shape(request);
   const std::string trace = trace_policy(kind.traced);
   if (problem.dtype == DType::fp32) {
     return products_program(kernel_program("flash1/flash1_forward_fp32", width, Br, Bc, trace),
-                            shape, problem.dtype, kind);
+                            cuda_core_threads(run.tiling),
+                            flash2_forward_fp32_shared_bytes(width, run.tiling), problem.dtype,
+                            kind);
   }
-  return products_program(kernel_program("flash1/flash1_forward", element_type(problem.dtype),
-                                         element_type(carried_type(run)), width, Br, Bc,
-                                         flash1_stages(request), forward_columns(run, width), trace,
-                                         features_argument(score_features(problem))),
-                          shape, problem.dtype, kind);
+  const ScoreFeatures features = score_features(problem);
+  const Index score_bytes = flash1_score_rows_shared_bytes(features, run.tiling);
+  const Index carried_bytes = size_bytes(carried_type(run));
+  // The most stages that fit beside the score features
+  const Index stages =
+      flash1_forward_stages(width, run.tiling, carried_bytes, shared_bytes_per_block - score_bytes);
+  return products_program(
+      kernel_program("flash1/flash1_forward", element_type(problem.dtype),
+                     element_type(carried_type(run)), width, Br, Bc, stages,
+                     forward_columns(run, width), trace, features_argument(features)),
+      32 * flash1_forward_warps(run.tiling),
+      flash1_forward_shared_bytes(stages, width, run.tiling, carried_bytes) + score_bytes,
+      problem.dtype, kind);
 }
 
-/// The program of the backward launch. The problem must be in 16-bit precision.
-BlockProgram backward_program(const ResolvedRun& run, const LaunchKind& kind) {
+BlockProgram flash1_backward_tiles(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
+                                   const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const auto& [Br, Bc] = run.tiling;
   const std::string type = element_type(problem.dtype), trace = trace_policy(kind.traced);
   if (kind.hopper) {
     return products_program(
         kernel_program("flash1/flash1_backward_hopper", type, problem.d, Br, Bc, trace),
-        {kFlash1HopperThreads, flash1_backward_hopper_shared_bytes(problem.d, run.tiling)},
+        kFlash1HopperThreads, flash1_backward_hopper_shared_bytes(problem.d, run.tiling),
         problem.dtype, kind);
   }
-  const BlockShape shape = flash1_backward_shape({problem, run.tiling});
   const ScoreFeatures features = flash1_backward_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
+  const int warps = flash1_backward_warps(width, run.tiling);
   return products_program(
-      kernel_program("flash1/flash1_backward", type, width, Br, Bc, shape.threads / 32,
+      kernel_program("flash1/flash1_backward", type, width, Br, Bc, warps,
                      columns_policy(problem.d, width), trace, features_argument(features)),
-      shape, problem.dtype, kind);
+      32 * warps,
+      flash1_backward_shared_bytes(width, run.tiling) +
+          flash1_score_columns_shared_bytes(features, run.tiling, warps),
+      problem.dtype, kind);
 }
 
-}  // namespace
+bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
+                         const Knobs& /*knobs*/) {
+  return problem.dtype != DType::fp32 && !score_features(problem).any() &&
+         problem.d == kFlash1HopperHeadDim && tiling == kFlash1HopperTiling;
+}
 
 /// Forward: "initialise" sets O = 0 in the precision used between passes, l = 0 and m = -inf;
 /// "convert" rounds O from Carry::fp32; "lse" computes LSE from m and l. Backward: "initialise"
@@ -80,12 +97,12 @@ std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   if (run.pass() == PassKind::backward) {
     return {{"initialise", rows_program("attnscope::kernels::flash1_zero_dq")},
-            {"backward", backward_program(run, kind)}};
+            {"backward", flash1_backward_tiles(run, target.shared_bytes_per_block, kind)}};
   }
   std::vector<LaunchProgram> programs = {
       {"initialise",
        rows_program(instance_of("flash1_initialise", element_type(carried_type(run))))},
-      {"forward", forward_program(run, target.shared_bytes_per_block, kind)}};
+      {"forward", flash1_forward_tiles(run, target.shared_bytes_per_block, kind)}};
   if (run.asked.variant.carry == Carry::fp32) {
     programs.push_back(
         {"convert", rows_program(instance_of("flash1_convert", element_type(run.problem.dtype)))});

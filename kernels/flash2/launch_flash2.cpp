@@ -2,7 +2,6 @@
 #include <atomic>
 #include <bit>
 
-#include "kernels/block_shapes.h"
 #include "kernels/flash2/flash2_hopper_parameters.cuh"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"

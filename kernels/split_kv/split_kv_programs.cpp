@@ -1,4 +1,3 @@
-#include "kernels/block_shapes.h"
 #include "kernels/catalog.h"
 #include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
@@ -9,19 +8,6 @@
 namespace attnscope::kernels {
 
 namespace {
-
-BlockProgram partial_program(const AttentionProblem& problem, const Tiling& tiling,
-                             const LaunchKind& kind) {
-  const ScoreFeatures features = score_features(problem);
-  const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
-  const BlockShape shape = split_kv_shape({problem, tiling});
-  return products_program(
-      kernel_program("split_kv/split_kv_partial", element_type(problem.dtype), width, tiling.Bc,
-                     shape.threads / 32, split_kv_stages(width, tiling),
-                     columns_policy(problem.d, width), trace_policy(kind.traced),
-                     features_argument(features)),
-      shape, problem.dtype, kind);
-}
 
 /// The program of the launch "combine", in which each block owns a row.
 BlockProgram combine_program(const AttentionProblem& problem) {
@@ -35,10 +21,29 @@ BlockProgram combine_program(const AttentionProblem& problem) {
 
 }  // namespace
 
-std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run,
-                                             const ProgramTarget& /*target*/,
+BlockProgram split_kv_tiles(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
+                            const LaunchKind& kind) {
+  const AttentionProblem& problem = run.problem;
+  const Tiling& tiling = run.tiling;
+  if (tiling.Br != kSplitRows) {
+    return {.limit = fmt::format("a tile of split_kv has {} rows", kSplitRows)};
+  }
+  const ScoreFeatures features = score_features(problem);
+  const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
+  const int warps = split_kv_warps(tiling);
+  return products_program(
+      kernel_program("split_kv/split_kv_partial", element_type(problem.dtype), width, tiling.Bc,
+                     warps, split_kv_stages(width, tiling), columns_policy(problem.d, width),
+                     trace_policy(kind.traced), features_argument(features)),
+      32 * warps,
+      split_kv_shared_bytes(width, tiling) +
+          score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps}),
+      problem.dtype, kind);
+}
+
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const ProgramTarget& target,
                                              const LaunchKind& kind) {
-  return {{"partial", partial_program(run.problem, run.tiling, kind)},
+  return {{"partial", split_kv_tiles(run, target.shared_bytes_per_block, kind)},
           {"combine", combine_program(run.problem)}};
 }
 

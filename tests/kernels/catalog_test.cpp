@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/compile/block_program.h"
 #include "kernels/resolved_run.h"
 #include "kernels/supports.h"
 #include "tests/kernels/catalog_helpers.h"
@@ -114,13 +115,15 @@ constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                     Index most_bytes, Carry carry = Carry::problem) {
   const Tiling tiling = *default_tiling(kernel, pass, problem, carry, {"", most_bytes});
-  return kernel.block_shape(pass)({problem, tiling, carry, most_bytes}).shared_bytes;
+  ResolvedRun run{.problem = problem, .tiling = tiling};
+  run.asked.variant.carry = carry;
+  return kernel.tiles(pass)(run, most_bytes, {}).shared_bytes;
 }
 
 TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : kPasses) {
-      if (kernel.block_shape(pass) == nullptr) continue;
+      if (kernel.tiles(pass) == nullptr) continue;
       for (const DType dtype : kDTypes) {
         if (!takes_pass(kernel, pass, dtype)) continue;
         for (Index d = 1; d <= 256; ++d) {
@@ -167,7 +170,7 @@ TEST(KernelCatalog, OneDefaultOfEveryPassFitsEveryGpu) {
   int compared = 0;
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      if (!takes_pass(kernel, pass, DType::bf16) || kernel.block_shape(pass) == nullptr) continue;
+      if (!takes_pass(kernel, pass, DType::bf16) || kernel.tiles(pass) == nullptr) continue;
       for (Index d = 1; d <= 256; ++d) {
         for (const Carry carry : {Carry::problem, Carry::fp32}) {
           for (const AttentionProblem& problem :

@@ -18,7 +18,7 @@ inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pas
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {
   std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
-  if (kernel.block_shape(pass) == nullptr) return tilings;
+  if (kernel.tiles(pass) == nullptr) return tilings;
   const Tiling small = problem.d <= 16 ? Tiling{16, 16} : Tiling{32, 32};
   const Tiling of_hopper = *default_tiling(
       kernel, pass, problem, carry, {.compute_capability = std::string(kHopperComputeCapability)});

@@ -158,7 +158,7 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   EXPECT_NE(compiled(program_of({.visit_hidden = 1})).cubin, plain.cubin);
   EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 64 * 2);
   EXPECT_EQ(program_of({.warps = 2}).threads, 64);
-  const KernelPass& pass = find_kernel("flash2")->pass(PassKind::backward);
+  const KernelPass& pass = *find_kernel("flash2")->backward;
   EXPECT_FALSE(pass.has_hopper_program(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
   EXPECT_TRUE(
       pass.has_hopper_program(problem_of(128, Mask::none()), {64, 128}, {.visit_hidden = 1}));

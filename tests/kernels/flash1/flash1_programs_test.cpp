@@ -3,10 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kernels/block_shapes.h"
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
 #include "kernels/flash1/flash1_backward_shared.cuh"
+#include "kernels/program_target.h"
 #include "kernels/run_programs.h"
 #include "tests/kernels/compile/compiled_block.h"
 
@@ -37,6 +37,11 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
                                      bool on_hopper, const LaunchKind& kind = {}) {
   return launch_program("backward", test::kernel_run("flash1", problem, PassKind::backward, tiling),
                         kind, kMostSharedBytes, on_hopper ? "9.0" : "8.0");
+}
+
+bool backward_runs_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
+                             const Knobs& knobs = {}) {
+  return find_kernel("flash1")->backward->has_hopper_program(problem, tiling, knobs);
 }
 
 /// The template arguments without their namespaces.
@@ -177,12 +182,11 @@ TEST(Flash1Programs, OfTheBackwardPassHaveTheChosenWidthsAndWarps) {
 
 TEST(Flash1Programs, TakeHopperInstructionsWhereTheyFit) {
   const AttentionProblem problem = flash1_problem(128, "causal");
-  EXPECT_TRUE(has_hopper_backward(problem, {64, 128}));
-  EXPECT_FALSE(has_hopper_backward(problem, {64, 64}));
-  const KernelPass& pass = find_kernel("flash1")->pass(PassKind::backward);
-  EXPECT_FALSE(pass.has_hopper_program(problem, {64, 128}, {.swizzle = 0}));
-  EXPECT_FALSE(has_hopper_backward(flash1_problem(127, "causal"), {64, 128}));
-  EXPECT_FALSE(has_hopper_backward(flash1_problem(128, "window:9"), {64, 128}));
+  EXPECT_TRUE(backward_runs_on_hopper(problem, {64, 128}));
+  EXPECT_FALSE(backward_runs_on_hopper(problem, {64, 64}));
+  EXPECT_FALSE(backward_runs_on_hopper(problem, {64, 128}, {.swizzle = 0}));
+  EXPECT_FALSE(backward_runs_on_hopper(flash1_problem(127, "causal"), {64, 128}));
+  EXPECT_FALSE(backward_runs_on_hopper(flash1_problem(128, "window:9"), {64, 128}));
 
   ResolvedRun run{.problem = problem, .tiling = {64, 128}};
   run.asked.kernel = "flash1";
@@ -248,7 +252,7 @@ BlockProgram main_program(const Group& group, const AttentionProblem& problem,
   if (group.pass == PassKind::forward) {
     return flash1_forward_program(problem, tiling, group.carry, kMostSharedBytes);
   }
-  return flash1_backward_program(problem, tiling, has_hopper_backward(problem, tiling));
+  return flash1_backward_program(problem, tiling, backward_runs_on_hopper(problem, tiling));
 }
 
 class Flash1Instances : public testing::TestWithParam<Group> {};

@@ -9,23 +9,26 @@
 namespace attnscope::kernels {
 namespace {
 
+bool runs_on_hopper(const AttentionProblem& problem, const Tiling& tiling) {
+  return find_kernel("flash2")->backward->has_hopper_program(problem, tiling, {});
+}
+
 TEST(HopperBackwardProgram, IsForPlainScoresInTilesThatFitTheRegisters) {
   AttentionProblem problem = problem_of(128, Mask::causal());
-  EXPECT_TRUE(has_hopper_gradients(problem, {64, 128}));
-  EXPECT_FALSE(has_hopper_gradients(problem, {64, 64}));
-  EXPECT_FALSE(has_hopper_gradients(problem, {128, 128}));
+  EXPECT_TRUE(runs_on_hopper(problem, {64, 128}));
+  EXPECT_FALSE(runs_on_hopper(problem, {64, 64}));
+  EXPECT_FALSE(runs_on_hopper(problem, {128, 128}));
   problem.dtype = DType::fp32;
-  EXPECT_FALSE(has_hopper_gradients(problem, {64, 128}));
-  EXPECT_TRUE(has_hopper_gradients(problem_of(64, Mask::none()), {128, 128}));
-  EXPECT_FALSE(has_hopper_gradients(problem_of(64, Mask::none()), {64, 128}));  // half of dQ each
-  EXPECT_TRUE(has_hopper_gradients(problem_of(96, Mask::none()), {64, 128}));
-  EXPECT_TRUE(has_hopper_gradients(problem_of(120, Mask::none()), {64, 128}));
-  EXPECT_FALSE(
-      has_hopper_gradients(problem_of(121, Mask::none()), {64, 128}));  // rows of 242 bytes
-  EXPECT_TRUE(has_hopper_gradients(problem_of(192, Mask::none()), {64, 64}));
-  EXPECT_TRUE(has_hopper_gradients(problem_of(256, Mask::causal()), {64, 64}));
-  EXPECT_FALSE(has_hopper_gradients(problem_of(256, Mask::causal()), {32, 64}));
-  EXPECT_FALSE(has_hopper_gradients(problem_of(128, *parse_mask("window:9")), {64, 128}));
+  EXPECT_FALSE(runs_on_hopper(problem, {64, 128}));
+  EXPECT_TRUE(runs_on_hopper(problem_of(64, Mask::none()), {128, 128}));
+  EXPECT_FALSE(runs_on_hopper(problem_of(64, Mask::none()), {64, 128}));  // half of dQ each
+  EXPECT_TRUE(runs_on_hopper(problem_of(96, Mask::none()), {64, 128}));
+  EXPECT_TRUE(runs_on_hopper(problem_of(120, Mask::none()), {64, 128}));
+  EXPECT_FALSE(runs_on_hopper(problem_of(121, Mask::none()), {64, 128}));  // rows of 242 bytes
+  EXPECT_TRUE(runs_on_hopper(problem_of(192, Mask::none()), {64, 64}));
+  EXPECT_TRUE(runs_on_hopper(problem_of(256, Mask::causal()), {64, 64}));
+  EXPECT_FALSE(runs_on_hopper(problem_of(256, Mask::causal()), {32, 64}));
+  EXPECT_FALSE(runs_on_hopper(problem_of(128, *parse_mask("window:9")), {64, 128}));
 }
 
 /// If the program supports the default tiling, the default run uses it.

@@ -1,9 +1,9 @@
 /// flash2's forward pass with Hopper's own instructions: which runs use it, and its machine code.
 #include <gmock/gmock.h>
 
-#include "kernels/block_shapes.h"
 #include "kernels/catalog.h"
 #include "kernels/flash2/flash2_forward_shared.cuh"
+#include "kernels/program_target.h"
 #include "tests/kernels/compile/compiled_block.h"
 #include "tests/kernels/compile/machine_code.h"
 

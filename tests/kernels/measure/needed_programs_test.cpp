@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "kernels/block_shapes.h"
+#include "kernels/program_target.h"
 #include "tests/support/kernel_run.h"
 #include "tests/support/listed_block_mask.h"
 
