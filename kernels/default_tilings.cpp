@@ -1,7 +1,7 @@
 #include "kernels/default_tilings.h"
 
 #include <algorithm>
-#include <limits>
+#include <iterator>
 
 #include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
@@ -110,44 +110,39 @@ constexpr DefaultTilings kDefaults[] = {
 };
 // clang-format on
 
-constexpr Index kAnyLength = std::numeric_limits<Index>::max();
-
 /// The tilings of the programs with Hopper's instructions, by the padded head dimension, where they
-/// differ from those above. Earlier lines take precedence.
+/// differ from those above.
 struct HopperTiling {
   PassKind pass;
   Index width;
   Tiling tiling;
-  /// The largest number of keys that a row sees on average: N_kv, or half of it under a causal
-  /// mask.
-  Index most_keys = kAnyLength;
+  double row_tile_time = 1;      ///< relative to the width's other tilings, for the same keys
   bool takes_block_mask = true;  ///< whether block_sparse2 uses it, too
 
-  bool is_for(const KernelInfo& kernel, PassKind of_pass, const AttentionProblem& problem) const {
-    const Index keys = problem.mask.is_causal() ? problem.N_kv / 2 : problem.N_kv;
-    return of_pass == pass && padded_head_dim(problem.d) == width && keys <= most_keys &&
-           (takes_block_mask || !kernel.takes_block_mask);
+  /// The time of a launch, relative to the width's other tilings: its last SMs take as many row
+  /// tiles, one after another, as their even share rounded up.
+  double launch_time(const AttentionProblem& problem, Index sm_count) const {
+    const Index row_tiles = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
+    return static_cast<double>(ceil_div(row_tiles, sm_count)) * row_tile_time;
   }
 };
-// With few keys, row tiles of 256 leave fewer SMs idle at the end of the launch, and each
-// consumer's first and last steps are shorter; with more keys, the wider products of 128 keys are
-// faster.
-constexpr HopperTiling kHopperTilings[] = {{kForward, 64, {256, 64}, 1024, false},
-                                           {kForward, 64, {192, 128}},
-                                           {kForward, 96, {128, 128}},
-                                           {kForward, 128, {128, 128}},
-                                           {kForward, 192, {128, 112}},
-                                           {kForward, 256, {128, 80}},
-                                           {kBackward, 256, {64, 64}}};
+// On an H200, 256 rows by 64 keys take 1.4 times as long as 192 rows by 128 keys: a third more rows
+// in narrower products, which are slower. They are faster only where they save whole rounds.
+constexpr HopperTiling kHopperTilings[] = {
+    {kForward, 64, {192, 128}},  {kForward, 64, {256, 64}, 1.4, false}, {kForward, 96, {128, 128}},
+    {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},           {kForward, 256, {128, 80}},
+    {kBackward, 256, {64, 64}}};
 
-/// The default tiling of such a program for the problem, if the kernel has one that supports it.
-std::optional<Tiling> hopper_tiling(const KernelInfo& kernel, PassKind pass,
-                                    const AttentionProblem& problem, const Knobs& knobs) {
-  const auto found = std::ranges::find_if(kHopperTilings, [&](const HopperTiling& line) {
-    return line.is_for(kernel, pass, problem) &&
+/// The lines for the problem, which the kernel's program supports in their tilings.
+std::vector<HopperTiling> hopper_lines(const KernelInfo& kernel, PassKind pass,
+                                       const AttentionProblem& problem, const Knobs& knobs) {
+  std::vector<HopperTiling> lines;
+  std::ranges::copy_if(kHopperTilings, std::back_inserter(lines), [&](const HopperTiling& line) {
+    return line.pass == pass && line.width == padded_head_dim(problem.d) &&
+           (line.takes_block_mask || !kernel.takes_block_mask) &&
            kernel.pass(pass).has_hopper_program(problem, line.tiling, knobs);
   });
-  return found != std::end(kHopperTilings) ? std::optional(found->tiling) : std::nullopt;
+  return lines;
 }
 
 // The tiles that cuBLAS chose in measurements on an H200
@@ -182,13 +177,26 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   return tilings;
 }
 
+std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
+                                   const AttentionProblem& problem) {
+  std::vector<Tiling> tilings;
+  for (const HopperTiling& line : hopper_lines(kernel, pass, problem, {})) {
+    tilings.push_back(line.tiling);
+  }
+  return tilings;
+}
+
 std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
                                      const AttentionProblem& problem, Carry carry,
                                      const ProgramTarget& target, const Knobs& knobs) {
   const std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (tilings.empty()) return std::nullopt;
   if (target.has_hopper_instructions()) {
-    if (const auto own = hopper_tiling(kernel, pass, problem, knobs)) return own;
+    const auto lines = hopper_lines(kernel, pass, problem, knobs);
+    const auto shortest = std::ranges::min_element(lines, {}, [&](const HopperTiling& line) {
+      return line.launch_time(problem, target.sm_count);
+    });
+    if (shortest != lines.end()) return shortest->tiling;
   }
   const Index most_bytes = target.shared_bytes_per_block;
   const auto tiles = kernel.pass(pass).tiles;

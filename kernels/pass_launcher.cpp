@@ -15,9 +15,9 @@ namespace {
 
 /// The current GPU, and whether its bulk copies can address the caller's tensors.
 ProgramTarget target_of(const PassArguments& arguments) {
-  return {.compute_capability = compute_capability(),
-          .shared_bytes_per_block = shared_bytes_per_block(),
-          .bulk_copies = bulk_copies_reach(arguments)};
+  ProgramTarget target = current_gpu();
+  target.bulk_copies = bulk_copies_reach(arguments);
+  return target;
 }
 
 ResolvedRun run_on_gpu(const PassArguments& arguments) {

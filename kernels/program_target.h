@@ -14,11 +14,12 @@ inline constexpr Index kMostSharedBytes = Index{227} * 1024;
 /// The GPUs that have Hopper's instructions.
 inline constexpr std::string_view kHopperComputeCapability = "9.0";
 
-/// The defaults describe no particular GPU: the programs that every GPU runs, and the most shared
-/// memory.
+/// The defaults describe no particular GPU: the programs that every GPU runs, the most shared
+/// memory, and the SMs of an H200.
 struct ProgramTarget {
   std::string compute_capability = {};  ///< "9.0"
   Index shared_bytes_per_block = kMostSharedBytes;
+  Index sm_count = 132;
   bool bulk_copies = true;  ///< bulk copies can address the run's tensors
 
   bool has_hopper_instructions() const {

@@ -13,7 +13,7 @@
 namespace attnscope {
 
 kernels::ProgramTarget program_target(const GpuDescription& gpu) {
-  return {gpu.compute_capability, gpu.shared_bytes_per_block};
+  return {gpu.compute_capability, gpu.shared_bytes_per_block, gpu.sm_count};
 }
 
 BlockOrder kernel_block_order(const ResolvedRun& run) {

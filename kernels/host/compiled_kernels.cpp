@@ -61,7 +61,7 @@ const void* CompiledKernels::prepared(const BlockProgram& block) {
   const cudaKernel_t kernel = loaded(block.program);
   const auto* const function = reinterpret_cast<const void*>(kernel);
   if (block.shared_bytes > kDefaultSharedBytes) {
-    const Index most_bytes = shared_bytes_per_block();
+    const Index most_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     if (block.shared_bytes > most_bytes) {
       throw GpuTooSmall(
           fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "

@@ -27,8 +27,9 @@ std::string compute_capability() {
                      device_attribute(cudaDevAttrComputeCapabilityMinor));
 }
 
-int shared_bytes_per_block() {
-  return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+ProgramTarget current_gpu() {
+  return {compute_capability(), device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+          device_attribute(cudaDevAttrMultiProcessorCount)};
 }
 
 void* driver_function(const char* name, unsigned cuda_version) {

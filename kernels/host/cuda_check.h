@@ -6,6 +6,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/program_target.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -37,7 +38,7 @@ class NotLaunched : public std::runtime_error {
 /// Properties of the current device. They throw CudaError.
 int device_attribute(cudaDeviceAttr attribute);
 std::string compute_capability();  ///< "9.0"
-int shared_bytes_per_block();      ///< maximum shared memory of a block
+ProgramTarget current_gpu();
 
 /// A function of the driver loaded by the run-time library, in its version of the given CUDA
 /// release, 12000 for 12.0; null if the driver lacks it. Throws CudaError.

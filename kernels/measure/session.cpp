@@ -14,7 +14,7 @@ Result<std::unique_ptr<Session>> Session::open(int device) {
     auto info = open_device(device);
     if (!info) return info.error();
     session->info_ = std::move(info).value();
-    session->target_ = {session->info_.compute_capability, shared_bytes_per_block()};
+    session->target_ = current_gpu();
     session->stream_ = std::make_unique<Stream>();
     session->resources_ = std::make_unique<LaunchResources>();
     session->conditioning_ = std::make_unique<Conditioning>(

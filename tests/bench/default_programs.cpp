@@ -24,6 +24,7 @@
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/compile/target_architecture.h"
+#include "kernels/default_tilings.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "kernels/supports.h"
@@ -55,13 +56,20 @@ Index shared_bytes_of(std::string_view compute_capability) {
   return small ? Index{99} * 1024 : kMostSharedBytes;
 }
 
-/// Adds every program of the run in the kernel's default tiling on this GPU.
+/// Adds every program of the run in the kernel's default tilings on this GPU.
 void add_programs(ResolvedRun run, const ProgramTarget& target,
                   std::map<std::string, KernelProgram>& programs) {
   if (supports(run)) return;
-  run.tiling = tiling_on_gpu(run, target);
-  for (LaunchProgram& launch : programs_of(run, target)) {
-    programs.emplace(launch.block.program.expression, launch.block.program);
+  std::vector<Tiling> tilings = {tiling_on_gpu(run, target)};
+  if (target.has_hopper_instructions()) {
+    const auto own = hopper_tilings(kernel_of(run), run.pass(), run.problem);
+    tilings.insert(tilings.end(), own.begin(), own.end());
+  }
+  for (const Tiling& tiling : tilings) {
+    run.tiling = tiling;
+    for (LaunchProgram& launch : programs_of(run, target)) {
+      programs.emplace(launch.block.program.expression, launch.block.program);
+    }
   }
 }
 

@@ -17,7 +17,7 @@ TEST(DefaultTilings, HopperGetsTheTilingsOfItsProgramsWhereTheyRun) {
     return *default_tiling(flash2, PassKind::forward, problem, Carry::problem, target, knobs);
   };
   const AttentionProblem narrow = problem_of(DType::bf16, 64), tiny = problem_of(DType::bf16, 32);
-  EXPECT_EQ(tiling(narrow, {"9.0"}), (Tiling{256, 64}));
+  EXPECT_EQ(tiling(narrow, {"9.0"}), (Tiling{192, 128}));
   EXPECT_EQ(tiling(narrow, {"8.0"}), (Tiling{128, 128}));
   EXPECT_EQ(tiling(narrow, {"10.0"}), (Tiling{128, 128}));
   EXPECT_EQ(tiling(narrow, {.compute_capability = "9.0", .bulk_copies = false}),
@@ -36,20 +36,41 @@ TEST(DefaultTilings, HopperGetsTheTilingsOfItsProgramsWhereTheyRun) {
   EXPECT_EQ(backward(wide, {"9.0"}), (Tiling{32, 64}));
 }
 
-TEST(DefaultTilings, RowsThatSeeFewKeysGetFourConsumersAtWidth64) {
-  const auto tiling = [](std::string_view kernel, Index N, Mask mask, Index d = 64) {
-    const AttentionProblem problem{.N = N, .N_kv = N, .d = d, .dtype = DType::bf16, .mask = mask};
+/// 132 SMs, each of which computes one row tile at a time: 256 rows take 1.4 times as long as 192.
+TEST(DefaultTilings, FourConsumersAtWidth64WhereTheySaveWholeRounds) {
+  const auto tiling = [](Index heads, Index N, Index sm_count = 132,
+                         std::string_view kernel = "flash2") {
+    AttentionProblem problem = problem_of(DType::bf16, 64);
+    problem.heads = problem.kv_heads = heads;
+    problem.N = N;
     return *default_tiling(*find_kernel(kernel), PassKind::forward, problem, Carry::problem,
-                           {"9.0"});
+                           {.compute_capability = "9.0", .sm_count = sm_count});
   };
-  const Tiling few{256, 64}, many{192, 128};
-  EXPECT_EQ(tiling("flash2", 1024, Mask::none()), few);
-  EXPECT_EQ(tiling("flash2", 1040, Mask::none()), many);
-  EXPECT_EQ(tiling("flash2", 2048, Mask::causal()), few);
-  EXPECT_EQ(tiling("flash2", 2064, Mask::causal()), many);
-  EXPECT_EQ(tiling("flash2", 1024, Mask::none(), 128), (Tiling{128, 128}));
-  // block_sparse2's tiling also sets the granularity of its block mask, so it does not depend on N
-  EXPECT_EQ(tiling("block_sparse2", 1024, Mask::none()), many);
+  const Tiling four{256, 64}, three{192, 128};
+  // 256 row tiles in two rounds, instead of 384 in three
+  EXPECT_EQ(tiling(64, 1024), four);
+  // 88 in one, 132 in one
+  EXPECT_EQ(tiling(22, 1024), three);
+  EXPECT_EQ(tiling(1, 1024), three);
+  // 2,048 in 16, 2,816 in 22
+  EXPECT_EQ(tiling(128, 4096), three);
+  // Few queries: one row tile of either kind for each head
+  EXPECT_EQ(tiling(1024, 64), three);
+  EXPECT_EQ(tiling(1024, 256), four);
+  EXPECT_EQ(tiling(64, 1024, 96), three);  // 256 in three, 384 in four
+  // block_sparse2's tiling also sets the granularity of its block mask
+  EXPECT_EQ(tiling(64, 1024, 132, "block_sparse2"), three);
+}
+
+TEST(DefaultTilings, HopperTilingsAreThoseOfEveryLength) {
+  const KernelInfo& flash2 = *find_kernel("flash2");
+  EXPECT_EQ(hopper_tilings(flash2, PassKind::forward, problem_of(DType::bf16, 64)),
+            (std::vector<Tiling>{{192, 128}, {256, 64}}));
+  EXPECT_EQ(hopper_tilings(flash2, PassKind::forward, problem_of(DType::bf16, 128)),
+            (std::vector<Tiling>{{128, 128}}));
+  EXPECT_TRUE(hopper_tilings(flash2, PassKind::forward, problem_of(DType::fp32, 64)).empty());
+  EXPECT_TRUE(hopper_tilings(*find_kernel("flash1"), PassKind::forward, problem_of(DType::bf16, 64))
+                  .empty());
 }
 
 }  // namespace

@@ -21,15 +21,6 @@ void expect_within(std::string_view name, const HeadTensor& x, const HeadTensor&
                 << report.rel_fro_error << "; allowed: max error " << tolerance.max_abs;
 }
 
-namespace {
-
-/// The GPU that the cases run on.
-ProgramTarget target_here() {
-  return {compute_capability(), shared_bytes_per_block()};
-}
-
-}  // namespace
-
 void check_forward(const ForwardCase& forward_case, const AttentionProblem& problem,
                    const AttentionInputs& inputs, const ForwardResult& reference) {
   const ForwardResult unfused = unfused_forward(problem, inputs);
@@ -41,7 +32,7 @@ void check_forward(const ForwardCase& forward_case, const AttentionProblem& prob
     ForwardCase of_tiling = forward_case;
     if (!of_tiling.tiling) {
       of_tiling.tiling = default_tiling(*forward_case.kernel, PassKind::forward, problem,
-                                        forward_case.carry, target_here());
+                                        forward_case.carry, current_gpu());
     }
     allowed = tolerance_of_carry(allowed, modelled_O(of_tiling, problem, inputs), reference.O);
   }
@@ -67,7 +58,7 @@ void check_backward(const BackwardCase& backward_case, const AttentionProblem& p
         !within(compare((backward.gradients.*tensor).data, expected.data), allowed)) {
       const auto tiling = backward_case.tiling ? backward_case.tiling
                                                : default_tiling(kernel, PassKind::backward, problem,
-                                                                Carry::problem, target_here());
+                                                                Carry::problem, current_gpu());
       const Gradients modelled = modelled_gradients(kernel, tiling, problem, inputs);
       allowed = tolerance_of_carry(allowed, modelled.*tensor, expected);
     }

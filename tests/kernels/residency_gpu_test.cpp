@@ -58,7 +58,7 @@ TEST_P(ResidentBlocks, AreThoseOfTheDriver) {
   ATTNSCOPE_NEEDS_GPU();
   const DeviceInfo device = open_device(0).value();
   const GpuDescription gpu = gpu_here(device);
-  const ProgramTarget target{device.compute_capability, gpu.shared_bytes_per_block};
+  const ProgramTarget target{device.compute_capability, gpu.shared_bytes_per_block, gpu.sm_count};
   const std::string architecture = architecture_here(device.compute_capability).value();
   int compared = 0;
   for (const KernelInfo& kernel : catalog()) {

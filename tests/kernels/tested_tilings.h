@@ -12,7 +12,7 @@
 
 namespace attnscope::kernels {
 
-/// The default tilings, including that of Hopper, a small one, and an unusual one, each if the
+/// The default tilings, including those of Hopper, a small one, and an unusual one, each if the
 /// kernel supports it.
 inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pass,
                                           const AttentionProblem& problem,
@@ -20,9 +20,9 @@ inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pas
   std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
   if (kernel.tiles(pass) == nullptr) return tilings;
   const Tiling small = problem.d <= 16 ? Tiling{16, 16} : Tiling{32, 32};
-  const Tiling of_hopper = *default_tiling(
-      kernel, pass, problem, carry, {.compute_capability = std::string(kHopperComputeCapability)});
-  for (const Tiling& tiling : {of_hopper, small, Tiling{48, 80}}) {
+  std::vector<Tiling> further = hopper_tilings(kernel, pass, problem);
+  further.insert(further.end(), {small, Tiling{48, 80}});
+  for (const Tiling& tiling : further) {
     const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
     if (is_new && !supports(test::kernel_run(kernel.name, problem, pass, tiling, carry)))
       tilings.push_back(tiling);

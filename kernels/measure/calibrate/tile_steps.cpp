@@ -111,7 +111,7 @@ bool TileSteps::rescales_if_moved() const {
 
 bool TileSteps::trims(const ProgramTarget& target) const {
   const auto agents = agents_of(run, target);
-  return agents && agents->trims;
+  return agents && agents->trims && agents->consumers > 1;
 }
 
 bool TileSteps::has_own_tiles() const {
@@ -139,7 +139,6 @@ std::string lone_first_step_name(std::string_view steps) {
 std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
   StepList list(target);
   constexpr Index kWidths[] = {16, 32, 64, 96, 128, 192, 256};
-  constexpr Index kLengths[] = {1024, 16384};  // the default may depend on it
   // As fast as the default with Hopper's instructions, and faster for long sequences
   constexpr Tiling kLong{128, 176};
   // The scenes are in fp16, with tiles small enough to be drawn
@@ -156,10 +155,9 @@ std::vector<TileSteps> calibrated_steps(const ProgramTarget& target) {
           for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
             list.add(kernel, pass, problem, tiling);
           }
-          for (const Index keys : kLengths) {
-            const AttentionProblem of_length{.N = keys, .N_kv = keys, .d = d, .dtype = dtype};
-            if (const auto own = default_tiling(kernel, pass, of_length, Carry::problem, target)) {
-              list.add(kernel, pass, problem, *own, /*other=*/false);
+          if (target.has_hopper_instructions()) {
+            for (const Tiling& tiling : hopper_tilings(kernel, pass, problem)) {
+              list.add(kernel, pass, problem, tiling, /*other=*/false);
             }
           }
           for (const auto& [width, tiling] : kOfScenes) {
