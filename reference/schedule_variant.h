@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 4> enum_names(Fusion) {
 /// The largest number of buffers of K_j and V_j, which is the number of slots per tensor on chip.
 inline constexpr Index kMaxStages = 4;
 /// The largest number of warp groups that compute.
-inline constexpr Index kMaxConsumers = 3;
+inline constexpr Index kMaxConsumers = 4;
 
 /// The tile of a matrix product's result, in elements; 0: the side from the tiling, or all of d.
 struct ProductTile {

@@ -57,14 +57,13 @@ struct TileRing {
 /// computes its softmax ("ping-pong"). Each has a hardware barrier, at which it waits until the
 /// other group arrives there. Group 0 has the first turn.
 struct ProductTurns {
-  static constexpr int kFirstBarrier = 4;  ///< numbered after those of warpgroup_barrier()
-
   __device__ static void await(int warpgroup) {
-    asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstBarrier + warpgroup), "n"(2 * kWarpgroupThreads)
+    asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstTurnsBarrier + warpgroup),
+                 "n"(2 * kWarpgroupThreads)
                  : "memory");
   }
   __device__ static void pass_on(int warpgroup) {
-    asm volatile("bar.arrive %0, %1;\n" ::"r"(kFirstBarrier + 1 - warpgroup),
+    asm volatile("bar.arrive %0, %1;\n" ::"r"(kFirstTurnsBarrier + 1 - warpgroup),
                  "n"(2 * kWarpgroupThreads)
                  : "memory");
   }

@@ -47,9 +47,11 @@ __device__ inline void show_all_memory_to_async_units() {
 }
 
 /// Numbers of the block's hardware barriers; __syncthreads() uses 0.
-inline constexpr int kFirstWarpgroupBarrier = 1, kBothWarpgroupsBarrier = 3;
+inline constexpr int kFirstWarpgroupBarrier = 1, kMostWarpgroups = 4,
+                     kBothWarpgroupsBarrier = kFirstWarpgroupBarrier + kMostWarpgroups,
+                     kFirstTurnsBarrier = kBothWarpgroupsBarrier + 1;
 
-/// A barrier of one of two warpgroups, or of both.
+/// A barrier of one of up to four warpgroups, or of both if there are two.
 __device__ inline void warpgroup_barrier(int warpgroup) {
   asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstWarpgroupBarrier + warpgroup),
                "n"(kWarpgroupThreads)

@@ -240,7 +240,7 @@ __global__ void __launch_bounds__(Flash2ForwardBlock<d, Br, Bc, kVisits, kFeatur
   using namespace device;
   using Block = Flash2ForwardBlock<d, Br, Bc, kVisits, kFeatures>;
   constexpr HopperRegisters kRegisters = flash2_hopper_registers(Block::kConsumers);
-  static_assert(flash2_hopper_holds(d, {Br, Bc}));
+  static_assert(flash2_hopper_holds(d, {Br, Bc}) && Block::kConsumers <= kMostWarpgroups);
   extern __shared__ __align__(1024) unsigned char shared[];
   const Block block(parameters, shared);
   if (thread_index() == 0) block.initialise_barriers();

@@ -5,6 +5,7 @@
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
+#include "reference/schedule_variant.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -128,6 +129,9 @@ bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
          problem.d % kHopperRowStep == 0 &&
          (flash2_gradient_holds(width, tiling) || flash2_wide_gradient_holds(width, tiling));
 }
+
+static_assert(!flash2_hopper_holds(64, {64 * (kMaxConsumers + 1), 64}),
+              "flash2's kernel has more consumers than its model");
 
 bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs) {
   const Index width = padded_head_dim(problem.d);

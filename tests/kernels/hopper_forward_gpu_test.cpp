@@ -207,17 +207,20 @@ TEST_P(HopperForward, ComesToTheSameBitsEveryTime) {
 /// Ten thousand launches of a small odd-sized problem all end.
 TEST(HopperForwardRuns, NeverHang) {
   ATTNSCOPE_NEEDS_HOPPER();
-  const AttentionProblem odd{.batch = 1,
-                             .heads = 3,
-                             .kv_heads = 3,
-                             .N = 197,
-                             .N_kv = 331,
-                             .d = 128,
-                             .dtype = DType::bf16,
-                             .mask = Mask::causal()};
-  const ForwardCase forward_case{
-      .kernel = find_kernel("flash2"), .tiling = Tiling{128, 128}, .runs = 10'000};
-  EXPECT_EQ(run_forward(forward_case, odd, make_inputs(odd, {.seed = 87})).runs_of_other_bits, 0);
+  AttentionProblem odd{.batch = 1,
+                       .heads = 3,
+                       .kv_heads = 3,
+                       .N = 197,
+                       .N_kv = 331,
+                       .dtype = DType::bf16,
+                       .mask = Mask::causal()};
+  for (const auto& [d, tiling] : {std::pair{128, Tiling{128, 128}}, {64, Tiling{256, 64}}}) {
+    odd.d = d;
+    const ForwardCase forward_case{
+        .kernel = find_kernel("flash2"), .tiling = tiling, .runs = 10'000};
+    EXPECT_EQ(run_forward(forward_case, odd, make_inputs(odd, {.seed = 87})).runs_of_other_bits, 0)
+        << tiling.Br << " x " << tiling.Bc;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

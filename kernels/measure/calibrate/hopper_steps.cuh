@@ -198,7 +198,7 @@ __global__ void __launch_bounds__(
     if (kind.one_consumer != 0 && warpgroup > 0) {
 #pragma unroll 1
       for (int n = 0; n < kind.count; ++n) consumer.pass_over(n);
-      return;
+      return stopwatch.stop();
     }
     if (masked) rows.unmasked_keys = 0;  // the tiles are masked, although the mask hides nothing
     block.Q_arrived(0).wait(0);
