@@ -55,8 +55,8 @@ std::vector<double> measured_cycles(const Calibration& calibration, const std::s
   return cycles;
 }
 
-/// The cycles for 1 to `residency` blocks; those that were not measured are interpolated linearly.
-std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
+/// The cycles with those that were not measured interpolated linearly.
+std::vector<double> filled_in(std::vector<double> cycles) {
   std::size_t before = 0;
   for (std::size_t k = 1; k < cycles.size(); ++k) {
     if (cycles[k] == 0) continue;
@@ -66,8 +66,6 @@ std::vector<double> filled_in(std::vector<double> cycles, Index residency) {
     }
     before = k;
   }
-  const auto count = static_cast<std::size_t>(residency);
-  if (cycles.size() > count) cycles.resize(count);
   return cycles;
 }
 
@@ -92,7 +90,7 @@ std::vector<FurtherLaunch> further_launches(const ResolvedRun& run,
   const bool carries_fp32 = !backward && run.asked.variant.carry == Carry::fp32;
   const double carried = rows * static_cast<double>(problem.d) * (carries_fp32 ? 4 : element);
   const double statistics = backward ? 0 : rows * 2 * kStatistic;
-  FurtherLaunch launch{"initialise", 0, carried + statistics};
+  FurtherLaunch launch{"initialise", carried + statistics};
   const auto program = std::ranges::find(programs, launch.name, &kernels::LaunchProgram::launch);
   if (program != programs.end()) {
     constexpr double kBytesOfThread = 16;
@@ -155,7 +153,8 @@ Result<StepCosts> step_costs(const ResolvedRun& run, const GpuDescription& gpu,
     return all > plain ? all - plain : 0.0;
   };
   return StepCosts{
-      .cycles = filled_in(std::move(cycles), recorded_residency > 0 ? recorded_residency : most),
+      .cycles = filled_in(std::move(cycles)),
+      .residency = recorded_residency,
       .masked_cycles = further(StepCost::masked),
       .rescaled_cycles = further(StepCost::rescaled),
       .from_dram_cycles = further(StepCost::from_dram),

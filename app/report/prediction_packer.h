@@ -111,10 +111,10 @@ class PredictionPacker {
             multiply_adds, exponentials, shared_bytes, barrier);
   }
   void add(const StepCosts& steps) {
-    const auto& [cycles, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits, clock_hz,
-                 are_calibrated, first_step_s, lone_first_step_s] = steps;
-    add_all(cycles, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits, clock_hz,
-            are_calibrated, first_step_s, lone_first_step_s);
+    const auto& [cycles, residency, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits,
+                 clock_hz, are_calibrated, first_step_s, lone_first_step_s] = steps;
+    add_all(cycles, residency, masked, rescaled, from_dram, one_consumer, rows_of_warp, waits,
+            clock_hz, are_calibrated, first_step_s, lone_first_step_s);
   }
   void add(const BlockFlow& flow) {
     const auto& [loads_ahead, stores_beside_next, overlaps_softmax, last_product_flops, consumers,
@@ -123,8 +123,8 @@ class PredictionPacker {
             reads_maps, reads_lists);
   }
   void add(const FurtherLaunch& launch) {
-    const auto& [name, read_bytes, written_bytes, thread_blocks] = launch;
-    add_all(name, read_bytes, written_bytes, thread_blocks);
+    const auto& [name, written_bytes, thread_blocks] = launch;
+    add_all(name, written_bytes, thread_blocks);
   }
   void add(const KernelCosts& costs) {
     const auto& [steps, uncalibrated, measured_rates, residency, thread_blocks, order,

@@ -26,16 +26,15 @@ class Sm {
   double now() const { return now_; }
 
   /// The time at which the first of its blocks ends a phase, if no block is added before then.
-  double next_event(std::span<const double> cycles_of_step) const {
-    return now_ + until_event(of_step(cycles_of_step));
-  }
+  double next_event(const StepCycles& cycles) const { return now_ + until_event(cycles); }
 
   /// Advances to the time of next_event(), and moves the blocks that have ended to `ended`.
   /// `none_left`: every block of the launch has started.
-  void move_on(double to, std::span<const double> cycles_of_step, bool none_left,
-               ScheduleCycles& cycles, std::vector<ScheduledBlock>& ended) {
-    const double step_cycles = of_step(cycles_of_step), passed = until_event(step_cycles);
-    (stepping() > 0 ? cycles.stepping : cycles.waiting) += to - now_;
+  void move_on(double to, const StepCycles& step_cycles, bool none_left, ScheduleCycles& cycles,
+               std::vector<ScheduledBlock>& ended) {
+    const std::size_t blocks = stepping();
+    const double passed = until_event(step_cycles);
+    (blocks > 0 ? cycles.stepping : cycles.waiting) += to - now_;
     now_ = to;
     for (Running& running : running_) {
       BlockTask& task = running.task;
@@ -44,9 +43,10 @@ class Sm {
         if (task.wait_before_cycles <= 0) {
           running.block.first_step = running.block.last_step_end = to;
         }
-      } else if (task.steps > 0) {
-        use_up(task.steps, passed / step_cycles);
-        if (task.steps <= 0) {
+      } else if (executes(task)) {
+        use_up(task.steps > 0 ? task.steps : task.last_steps,
+               passed / step_cycles.of(task, blocks));
+        if (!executes(task)) {
           running.block.last_step_end = to;
           if (none_left) task.wait_after_cycles += task.wait_after_last_cycles;
         }
@@ -56,7 +56,7 @@ class Sm {
     }
     std::erase_if(running_, [&](Running& running) {
       const BlockTask& task = running.task;
-      if (task.wait_before_cycles > 0 || task.steps > 0 || task.wait_after_cycles > 0) return false;
+      if (task.wait_before_cycles > 0 || executes(task) || task.wait_after_cycles > 0) return false;
       running.block.end = to;
       ended.push_back(running.block);
       return true;
@@ -69,21 +69,20 @@ class Sm {
     ScheduledBlock block;
   };
 
+  static bool executes(const BlockTask& task) { return task.steps > 0 || task.last_steps > 0; }
   std::size_t stepping() const {
     return static_cast<std::size_t>(std::ranges::count_if(running_, [](const Running& running) {
-      return running.task.wait_before_cycles <= 0 && running.task.steps > 0;
+      return running.task.wait_before_cycles <= 0 && executes(running.task);
     }));
   }
-  double of_step(std::span<const double> cycles_of_step) const {
+  double until_event(const StepCycles& cycles) const {
     const std::size_t blocks = stepping();
-    return blocks == 0 ? 1 : cycles_of_step[blocks - 1];
-  }
-  double until_event(double step_cycles) const {
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [task, block] : running_) {
       const double left = task.wait_before_cycles > 0 ? task.wait_before_cycles
-                          : task.steps > 0            ? task.steps * step_cycles
-                                                      : task.wait_after_cycles;
+                          : executes(task) ? (task.steps > 0 ? task.steps : task.last_steps) *
+                                                 cycles.of(task, blocks)
+                                           : task.wait_after_cycles;
       least = std::min(least, left);
     }
     return least;
@@ -100,11 +99,11 @@ class Sm {
 
 }  // namespace
 
-BlockSchedule::BlockSchedule(Index sm_count, std::vector<double> cycles_of_step,
-                             double start_cycles)
-    : sm_count_(sm_count), cycles_of_step_(std::move(cycles_of_step)), start_cycles_(start_cycles) {
+BlockSchedule::BlockSchedule(Index sm_count, StepCycles cycles, double start_cycles)
+    : sm_count_(sm_count), cycles_(std::move(cycles)), start_cycles_(start_cycles) {
   ATTNSCOPE_CHECK(sm_count_, >=, Index{1});
-  ATTNSCOPE_CHECK(cycles_of_step_.size(), >=, std::size_t{1});
+  ATTNSCOPE_CHECK(cycles_.of_step.size(), >=, std::size_t{1});
+  ATTNSCOPE_CHECK(cycles_.of_step.size(), ==, cycles_.of_last_step.size());
 }
 
 ScheduleCycles BlockSchedule::run(std::span<const BlockTask> blocks_of_head, Index heads,
@@ -137,14 +136,14 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
     sms[sm].add(task, wait, {next, static_cast<Index>(sm), slot});
     ++next;
   };
-  for (std::size_t slot = 0; slot < cycles_of_step_.size(); ++slot) {
+  for (std::size_t slot = 0; slot < cycles_.of_step.size(); ++slot) {
     for (std::size_t sm = 0; sm < sms.size(); ++sm) start_next(sm, static_cast<Index>(slot), true);
   }
 
   using Event = std::pair<double, std::size_t>;  // time, SM
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events;
   const auto enqueue = [&](std::size_t n) {
-    if (!sms[n].is_empty()) events.emplace(sms[n].next_event(cycles_of_step_), n);
+    if (!sms[n].is_empty()) events.emplace(sms[n].next_event(cycles_), n);
   };
   for (std::size_t n = 0; n < sms.size(); ++n) enqueue(n);
   ScheduleCycles cycles;
@@ -154,7 +153,7 @@ ScheduleCycles BlockSchedule::run_all(std::span<const BlockTask> blocks_of_head,
     const auto [time, n] = events.top();
     events.pop();
     ended.clear();
-    sms[n].move_on(time, cycles_of_step_, next == count, cycles, ended);
+    sms[n].move_on(time, cycles_, next == count, cycles, ended);
     for (const ScheduledBlock& block : ended) start_next(n, block.slot, false);
     if (scheduled != nullptr) scheduled->insert(scheduled->end(), ended.begin(), ended.end());
     cycles.end = time;

@@ -17,9 +17,19 @@ struct BlockTask {
   double wait_before_cycles = 0;
   double wait_before_following_cycles = 0;  ///< the same for a block that follows another
   double steps = 0;
+  double last_steps = 0;  ///< steps after those, which do not wait for any further tiles
   double wait_after_cycles = 0;
   /// The addition to it if no block is left to follow this one.
   double wait_after_last_cycles = 0;
+};
+
+/// [k - 1]: cycles of one block's step while k blocks of its SM execute steps.
+struct StepCycles {
+  std::vector<double> of_step, of_last_step;  ///< of BlockTask::steps and BlockTask::last_steps
+
+  double of(const BlockTask& task, std::size_t blocks) const {
+    return (task.steps > 0 ? of_step : of_last_step)[blocks - 1];
+  }
 };
 
 /// The use of the SMs' time during a launch, in cycles of one SM.
@@ -41,10 +51,9 @@ struct ScheduledBlock {
 
 class BlockSchedule {
  public:
-  /// `cycles_of_step[k - 1]`: cycles of one block's step while k blocks of its SM execute steps;
-  /// one entry for each block that an SM holds. At the beginning of a launch, an SM starts them one
-  /// after another, `start_cycles` apart.
-  BlockSchedule(Index sm_count, std::vector<double> cycles_of_step, double start_cycles = 0);
+  /// `cycles` has one entry for each block that an SM holds. At the beginning of a launch, an SM
+  /// starts them one after another, `start_cycles` apart.
+  BlockSchedule(Index sm_count, StepCycles cycles, double start_cycles = 0);
 
   /// Runs the blocks of each of `heads` identical heads; if there are very many, the first ones
   /// represent the rest. `scheduled`, if not null, receives the blocks that ran, in the order in
@@ -59,7 +68,7 @@ class BlockSchedule {
                          std::vector<ScheduledBlock>* scheduled) const;
 
   Index sm_count_;
-  std::vector<double> cycles_of_step_;
+  StepCycles cycles_;
   double start_cycles_;
 };
 

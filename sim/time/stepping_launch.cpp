@@ -22,14 +22,18 @@ std::vector<double> expected_moves(Index most_steps, Index rows) {
 
 SteppingLaunch::SteppingLaunch(const LaunchSetting& setting, const StepCosts& costs,
                                const LaunchWork& work)
-    : setting_(setting), costs_(costs), work_(work), step_cycles_(costs.cycles) {
+    : setting_(setting), costs_(costs), work_(work), all_slots_cycles_(costs.cycles.back()) {
   if (costs.rescaled_cycles > 0) {
     const auto most = std::ranges::max_element(work.blocks, {}, &BlockWork::steps);
     moves_ = expected_moves(most->steps, costs.rows_of_warp);
   }
   const MachineRates& rates = setting_.rates;
+  std::vector<double> cycles = costs.cycles;
+  const auto residency = static_cast<std::size_t>(costs.residency);
+  if (residency > 0 && residency < cycles.size()) cycles.resize(residency);
   // A block reads the number of its next tile, and other blocks of its SM work in the meantime
-  if (work.flow.reads_lists) step_cycles_.front() += rates.l1_latency_cycles;
+  if (work.flow.reads_lists) cycles.front() += rates.l1_latency_cycles;
+  cycles_ = {cycles, cycles};
   const double blocks_in_all =
       static_cast<double>(work.blocks.size()) * static_cast<double>(work.heads);
   active_sms_ = std::min(rates.sm_count, blocks_in_all);
@@ -39,17 +43,16 @@ SteppingLaunch::SteppingLaunch(const LaunchSetting& setting, const StepCosts& co
   dram_cycles_per_byte_ = miss * per_byte(rates.dram_read_bytes_per_s);
   read_cycles_per_byte_ = dram_cycles_per_byte_ + (1 - miss) * per_byte(rates.l2_read_bytes_per_s);
   write_cycles_per_byte_ = per_byte(rates.l2_write_bytes_per_s);
-  of_step_ = cycles_of_step();
+  add_waits_for_memory();
 }
 
 LaunchTime SteppingLaunch::time() const {
   const ScheduleCycles cycles = run();
   const double sm_seconds = 1.0 / clock_hz_ / static_cast<double>(setting_.gpu.sm_count);
   LaunchTime time;
-  const double memory_share = 1.0 - step_cycles_.back() / of_step_.back();
-  of(time.parts, TimePart::steps) = (1 - memory_share) * cycles.stepping * sm_seconds;
-  of(time.parts, costs_.are_calibrated ? TimePart::dram : TimePart::l2) =
-      memory_share * cycles.stepping * sm_seconds;
+  const double stepping_s = cycles.stepping * sm_seconds, memory_s = memory_share() * stepping_s;
+  of(time.parts, TimePart::steps) = stepping_s - memory_s;
+  of(time.parts, costs_.are_calibrated ? TimePart::dram : TimePart::l2) = memory_s;
   of(time.parts, TimePart::waiting) = cycles.waiting * sm_seconds + start_s();
   of(time.parts, TimePart::idle) = cycles.idle * sm_seconds;
   of(time.parts, TimePart::dram) += further_dram_s(cycles);
@@ -60,8 +63,21 @@ ScheduleCycles SteppingLaunch::run(std::vector<ScheduledBlock>* scheduled) const
   std::vector<BlockTask> tasks;
   tasks.reserve(work_.blocks.size());
   for (const BlockWork& work : work_.blocks) tasks.push_back(task_of(work));
-  return BlockSchedule(setting_.gpu.sm_count, of_step_, setting_.rates.block_launch_cycles)
+  return BlockSchedule(setting_.gpu.sm_count, cycles_, setting_.rates.block_launch_cycles)
       .run(tasks, work_.heads, setting_.cancel, scheduled);
+}
+
+/// The share of the steps' time, with all slots occupied, in which they wait for tiles.
+double SteppingLaunch::memory_share() const {
+  double steps = 0, last_steps = 0;
+  for (const BlockWork& work : work_.blocks) {
+    const BlockTask task = task_of(work);
+    steps += task.steps;
+    last_steps += task.last_steps;
+  }
+  const double own = cycles_.of_last_step.back();
+  const double waits = steps * (cycles_.of_step.back() - own);
+  return waits / (waits + (steps + last_steps) * own);
 }
 
 /// The time that DRAM still needs for its bytes after the last block has ended.
@@ -118,8 +134,9 @@ double SteppingLaunch::start_s() const {
   return lone + share * (full - lone);
 }
 
-/// The same, from a timed launch of blocks with one step each. It lasts only microseconds, during
-/// which the clock stays at that of light work.
+/// The same, from a timed launch of blocks with one step each, less the first waits and the step
+/// of the predicted launch: a launch on few SMs, whose tiles arrive sooner, starts no sooner. The
+/// timed launch lasts only microseconds, during which the clock stays at that of light work.
 double SteppingLaunch::start_s_of(double first_step_s, std::size_t blocks_on_sm) const {
   const MachineRates& rates = setting_.rates;
   const BlockWork one_step{.steps = 1, .first_bytes = work_.blocks.front().first_bytes};
@@ -127,8 +144,8 @@ double SteppingLaunch::start_s_of(double first_step_s, std::size_t blocks_on_sm)
   const std::vector<BlockTask> of_sm(
       blocks_on_sm,
       {.wait_before_cycles = rates.block_launch_cycles + wait_cycles, .steps = steps_of(one_step)});
-  const ScheduleCycles cycles =
-      BlockSchedule(1, costs_.cycles, rates.block_launch_cycles).run(of_sm, 1);
+  const BlockSchedule sm(1, {costs_.cycles, costs_.cycles}, rates.block_launch_cycles);
+  const ScheduleCycles cycles = sm.run(of_sm, 1);
   return std::max(0.0, first_step_s - rates.launch_overhead_s - cycles.end / rates.boost_clock_hz);
 }
 
@@ -160,7 +177,6 @@ double SteppingLaunch::next_queries_wait(const BlockWork& work) const {
 /// The steps of a block with this work. A step with a higher cost counts as more than one, and one
 /// that some consumers skip as less.
 double SteppingLaunch::steps_of(const BlockWork& work) const {
-  const double all_cycles = step_cycles_.back();
   double further_cycles = work.masked_steps * costs_.masked_cycles;
   if (costs_.rescaled_cycles > 0) {
     further_cycles += moves_[static_cast<std::size_t>(work.steps)] * costs_.rescaled_cycles;
@@ -168,9 +184,9 @@ double SteppingLaunch::steps_of(const BlockWork& work) const {
   if (work_.flow.trims && costs_.one_consumer_cycles > 0) {
     const double others = static_cast<double>(work_.flow.consumers - 1);
     further_cycles -= static_cast<double>(work.left_out) / others *
-                      (costs_.cycles.back() - costs_.one_consumer_cycles);
+                      (all_slots_cycles_ - costs_.one_consumer_cycles);
   }
-  return static_cast<double>(work.steps) + further_cycles / all_cycles +
+  return static_cast<double>(work.steps) + further_cycles / all_slots_cycles_ +
          (work_.flow.overlaps_softmax ? 1.0 : 0.0);
 }
 
@@ -183,20 +199,22 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
                             ? 0.0
                             : static_cast<double>(work.last_bytes) * write_cycles_per_byte_;
   const bool beside_next = work_.flow.stores_beside_next;
-  return {
-      .wait_before_cycles = before + list_wait(rates.dram_latency_cycles) + maps,
-      .wait_before_following_cycles = work_.flow.loads_ahead
-                                          ? next_queries_wait(work)
-                                          : before + list_wait(rates.l2_latency_cycles),
-      .steps = work.steps == 0 ? 0.0 : steps_of(work) - 1.0 + step_cycles_.back() / of_step_.back(),
-      .wait_after_cycles = beside_next ? 0.0 : stores,
-      .wait_after_last_cycles = beside_next ? stores : 0.0};
+  const double steps = work.steps == 0 ? 0.0 : steps_of(work), last_steps = std::min(1.0, steps);
+  return {.wait_before_cycles = before + list_wait(rates.dram_latency_cycles) + maps,
+          .wait_before_following_cycles = work_.flow.loads_ahead
+                                              ? next_queries_wait(work)
+                                              : before + list_wait(rates.l2_latency_cycles),
+          .steps = steps - last_steps,
+          .last_steps = last_steps,
+          .wait_after_cycles = beside_next ? 0.0 : stores,
+          .wait_after_last_cycles = beside_next ? stores : 0.0};
 }
 
-/// Cycles of a step if some tiles come from DRAM, but at least the cycles that memory needs for the
-/// next step's tiles; a block's last step does not wait for any. Calibrated cycles already include
-/// the limit of L2.
-std::vector<double> SteppingLaunch::cycles_of_step() const {
+/// Lengthens steps if some tiles come from DRAM, at least to the cycles that memory needs for the
+/// next step's tiles, except a block's last step, which waits for none: the tiles of a persistent
+/// block's next rows arrive during the additional step of BlockFlow::overlaps_softmax. Calibrated
+/// cycles already include the limit of L2.
+void SteppingLaunch::add_waits_for_memory() {
   double steps = 0, read_bytes = 0, written_bytes = 0;
   for (const BlockWork& work : work_.blocks) {
     steps += static_cast<double>(std::max(Index{0}, work.steps - 1));
@@ -206,13 +224,12 @@ std::vector<double> SteppingLaunch::cycles_of_step() const {
   const double bytes_cycles = costs_.are_calibrated ? read_bytes * dram_cycles_per_byte_
                                                     : read_bytes * read_cycles_per_byte_ +
                                                           written_bytes * write_cycles_per_byte_;
-  std::vector<double> cycles = step_cycles_;
-  for (std::size_t k = 0; k < cycles.size(); ++k) {
-    cycles[k] += setting_.bytes.miss_share() * costs_.from_dram_cycles;
-    cycles[k] =
-        std::max(cycles[k], static_cast<double>(k + 1) * bytes_cycles / std::max(1.0, steps));
+  const double from_dram = setting_.bytes.miss_share() * costs_.from_dram_cycles;
+  for (std::size_t k = 0; k < cycles_.of_step.size(); ++k) {
+    cycles_.of_last_step[k] += from_dram;
+    cycles_.of_step[k] = std::max(cycles_.of_last_step[k],
+                                  static_cast<double>(k + 1) * bytes_cycles / std::max(1.0, steps));
   }
-  return cycles;
 }
 
 }  // namespace attnscope

@@ -56,15 +56,17 @@ class SteppingLaunch {
   double steps_of(const BlockWork& work) const;
   double at_own_clock(double cycles) const;
   double first_wait(const BlockWork& work) const;
+  void add_waits_for_memory();
+  double memory_share() const;
   double next_queries_wait(const BlockWork& work) const;
   double list_wait(double latency_cycles) const;
-  std::vector<double> cycles_of_step() const;
 
   const LaunchSetting& setting_;
   const StepCosts& costs_;
   const LaunchWork& work_;
-  std::vector<double> step_cycles_;  ///< those of the costs, for steps of this launch
-  std::vector<double> of_step_;  ///< the same, or longer where memory delivers tiles more slowly
+  /// The cycles of this launch's steps: `of_step` includes waits for tiles where memory is slower.
+  StepCycles cycles_;
+  double all_slots_cycles_ = 0;  ///< of a step while all calibrated slots are occupied
   std::vector<double> moves_;
   double active_sms_ = 0, clock_hz_ = 0;
   double dram_cycles_per_byte_ = 0, read_cycles_per_byte_ = 0, write_cycles_per_byte_ = 0;

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "reference/check.h"
+#include "sim/dram/l2_cache.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/time/stepping_launch.h"
 
@@ -196,16 +197,14 @@ BothCosts step_costs(const KernelCosts& costs, const MachineRates& rates, const 
   return both;
 }
 
-/// The time of a launch that is not in the model's schedule. Bytes that fit in L2 do not reach
-/// DRAM.
+/// The time of a launch that is not in the model's schedule. DRAM receives the bytes that do not
+/// stay in L2.
 LaunchTime time_of(const FurtherLaunch& launch, const GpuDescription& gpu,
                    const MachineRates& rates) {
-  const bool fits = launch.read_bytes + launch.written_bytes <= static_cast<double>(gpu.l2_bytes);
-  return streaming_time({rates,
-                         gpu,
-                         {launch.read_bytes, launch.written_bytes, fits ? 0 : launch.read_bytes,
-                          fits ? 0 : launch.written_bytes},
-                         nullptr});
+  const Index most_dirty_bytes = gpu.l2_bytes * kMostDirtyWays / kL2Ways;
+  const double dram_written =
+      std::max(0.0, launch.written_bytes - static_cast<double>(most_dirty_bytes));
+  return streaming_time({rates, gpu, {0, launch.written_bytes, 0, dram_written}, nullptr});
 }
 
 }  // namespace

@@ -31,13 +31,13 @@ namespace attnscope {
 /// Increment this with every change that affects predicted times: cached times of other versions
 /// are ignored, and so are those of other versions of the model of DRAM bytes.
 /// tests/sim/time/time_version_test.cpp notices most changes.
-inline constexpr std::uint32_t kTimeModelVersion = 3;
+inline constexpr std::uint32_t kTimeModelVersion = 4;
 
 /// A launch of a kernel that is not in the model's schedule, such as one that sets initial values:
-/// it only moves bytes.
+/// it only writes bytes.
 struct FurtherLaunch {
   std::string name;
-  double read_bytes = 0, written_bytes = 0;
+  double written_bytes = 0;
   Index thread_blocks = 0;  ///< 0: unknown
 };
 

@@ -18,13 +18,15 @@ namespace attnscope {
 /// The calibrated costs of a kernel's steps.
 struct StepCosts {
   /// [k - 1]: cycles of one block's step while k blocks of its SM execute steps; one entry for each
-  /// block that an SM holds.
+  /// block that an SM held when they were calibrated.
   std::vector<double> cycles;
+  Index residency = 0;  ///< blocks that an SM holds in the predicted run; 0: as many as there are
+                        ///< entries
   // Additional cycles of a step, while all slots of an SM are occupied
   double masked_cycles = 0;     ///< if its scores are masked
   double rescaled_cycles = 0;   ///< if it rescales O because a maximum has changed
   double from_dram_cycles = 0;  ///< if its tiles come from DRAM
-  /// Of a step that a single consumer takes; 0 if not calibrated.
+  /// Of a step that a single consumer takes, while all slots are occupied; 0 if not calibrated.
   double one_consumer_cycles = 0;
   /// Rows of a warp, which rescales O if the maximum of any of them has changed.
   Index rows_of_warp = 0;

@@ -82,20 +82,22 @@ std::vector<Change> changes_of_costs() {
       [](Inputs& in) { in.costs.has_wgmma_products = !in.costs.has_wgmma_products; },
       [](Inputs& in) { in.costs.has_library_products = !in.costs.has_library_products; },
       [](Inputs& in) {
-        in.costs.further = {{"lse", 1, 0}};
+        in.costs.further = {{"lse", 1}};
+      },
+      [](Inputs& in) {
+        in.costs.further = {{"lse", 2}};
+      },
+      [](Inputs& in) {
+        in.costs.further = {{"initialise", 1}};
       },
       [](Inputs& in) {
         in.costs.further = {{"lse", 0, 1}};
-      },
-      [](Inputs& in) {
-        in.costs.further = {{"initialise", 0, 1}};
-      },
-      [](Inputs& in) {
-        in.costs.further = {{"lse", 0, 0, 1}};
       }};
+  changes.emplace_back([](Inputs& in) { in.costs.steps->residency += 1; });
   for (double StepCosts::*const cost :
        {&StepCosts::masked_cycles, &StepCosts::rescaled_cycles, &StepCosts::from_dram_cycles,
-        &StepCosts::one_consumer_cycles, &StepCosts::clock_hz, &StepCosts::first_step_s}) {
+        &StepCosts::one_consumer_cycles, &StepCosts::clock_hz, &StepCosts::first_step_s,
+        &StepCosts::lone_first_step_s}) {
     changes.push_back([cost](Inputs& in) { (*in.costs.steps).*cost += 1; });
   }
   return changes;

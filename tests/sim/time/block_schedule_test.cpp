@@ -12,8 +12,13 @@ double busy(const ScheduleCycles& cycles) {
   return cycles.stepping + cycles.waiting + cycles.idle;
 }
 
+/// A schedule in which a block's last steps take as long as the others.
+BlockSchedule even_schedule(Index sms, const std::vector<double>& cycles, double start_cycles = 0) {
+  return {sms, {cycles, cycles}, start_cycles};
+}
+
 TEST(BlockSchedule, ABlockTakesItsWaitsAndItsSteps) {
-  const BlockSchedule schedule(1, {100.0});
+  const BlockSchedule schedule = even_schedule(1, {100.0});
   const std::vector<BlockTask> block = {
       {.wait_before_cycles = 30, .steps = 4, .wait_after_cycles = 20}};
   const ScheduleCycles cycles = schedule.run(block, 1);
@@ -24,7 +29,7 @@ TEST(BlockSchedule, ABlockTakesItsWaitsAndItsSteps) {
 }
 
 TEST(BlockSchedule, BlocksOfOneSmSlowEachOtherDownOnlyWhileBothStep) {
-  const BlockSchedule schedule(1, {100.0, 160.0});
+  const BlockSchedule schedule = even_schedule(1, {100.0, 160.0});
   // The first block runs alone for one step, then both until the first has finished its second
   // step, then the other one alone
   const std::vector<BlockTask> blocks = {{.steps = 2}, {.wait_before_cycles = 100, .steps = 2}};
@@ -34,8 +39,20 @@ TEST(BlockSchedule, BlocksOfOneSmSlowEachOtherDownOnlyWhileBothStep) {
   EXPECT_DOUBLE_EQ(schedule.run(alike, 1).end, 2 * 3 * 160);
 }
 
+TEST(BlockSchedule, LastStepsHaveTheirOwnCyclesAtEveryNumberOfBlocks) {
+  const BlockSchedule schedule(1, {.of_step = {100.0, 160.0}, .of_last_step = {10.0, 40.0}});
+  const BlockTask task{.steps = 2, .last_steps = 1};
+  EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 1).end, 2 * 100 + 10);
+  EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 2).end, 2 * 160 + 40);
+  // While the first block takes its last step, the other one still waits for tiles
+  const std::vector<BlockTask> blocks = {{.last_steps = 1}, {.steps = 2}};
+  const ScheduleCycles cycles = schedule.run(blocks, 1);
+  EXPECT_DOUBLE_EQ(cycles.end, 40 + (2 - 40 / 160.0) * 100);
+  EXPECT_DOUBLE_EQ(cycles.stepping, cycles.end);
+}
+
 TEST(BlockSchedule, TheLastWaveLeavesSmsIdle) {
-  const BlockSchedule schedule(4, {10.0});
+  const BlockSchedule schedule = even_schedule(4, {10.0});
   const std::vector<BlockTask> block = {{.steps = 1}};
   const ScheduleCycles cycles = schedule.run(block, 5);
   EXPECT_DOUBLE_EQ(cycles.end, 20);
@@ -45,7 +62,7 @@ TEST(BlockSchedule, TheLastWaveLeavesSmsIdle) {
 }
 
 TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
-  const BlockSchedule schedule(2, {1.0});
+  const BlockSchedule schedule = even_schedule(2, {1.0});
   // The blocks of 5 and 3 steps begin; the one of 4 starts after the one of 3, and ends last
   const std::vector<BlockTask> blocks = {{.steps = 5}, {.steps = 3}, {.steps = 4}};
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 1).end, 7);
@@ -57,14 +74,14 @@ TEST(BlockSchedule, AFreePlaceTakesTheNextBlockOfTheLaunch) {
 }
 
 TEST(BlockSchedule, ABlockMayWaitLessBehindAnotherOneInItsPlace) {
-  const BlockSchedule schedule(1, {10.0});
+  const BlockSchedule schedule = even_schedule(1, {10.0});
   const BlockTask task{.wait_before_cycles = 30, .wait_before_following_cycles = 5, .steps = 2};
   EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 3).end, (30 + 20) + 2 * (5 + 20));
-  EXPECT_DOUBLE_EQ(BlockSchedule(3, {10.0}).run(std::vector{task}, 3).end, 30 + 20);
+  EXPECT_DOUBLE_EQ(even_schedule(3, {10.0}).run(std::vector{task}, 3).end, 30 + 20);
 }
 
 TEST(BlockSchedule, AnSmStartsItsFirstBlocksOneAfterAnother) {
-  const BlockSchedule schedule(2, {10.0, 10.0, 10.0}, 4.0);
+  const BlockSchedule schedule = even_schedule(2, {10.0, 10.0, 10.0}, 4.0);
   const BlockTask task{.wait_before_cycles = 5, .steps = 1};
   // Two blocks begin at once on two SMs, the next two 4 cycles later; one more follows at 15
   EXPECT_DOUBLE_EQ(schedule.run(std::vector{task}, 2).end, 5 + 10);
@@ -74,16 +91,16 @@ TEST(BlockSchedule, AnSmStartsItsFirstBlocksOneAfterAnother) {
 
 TEST(BlockSchedule, OnlyTheLastBlockInAPlaceWaitsForStoresThatOverlapTheNextBlock) {
   const BlockTask task{.steps = 2, .wait_after_last_cycles = 7};
-  EXPECT_DOUBLE_EQ(BlockSchedule(1, {10.0}).run(std::vector{task}, 3).end, 3 * 20 + 7);
+  EXPECT_DOUBLE_EQ(even_schedule(1, {10.0}).run(std::vector{task}, 3).end, 3 * 20 + 7);
   // Two SMs end with the second and the third block
-  const ScheduleCycles cycles = BlockSchedule(2, {10.0}).run(std::vector{task}, 3);
+  const ScheduleCycles cycles = even_schedule(2, {10.0}).run(std::vector{task}, 3);
   EXPECT_DOUBLE_EQ(cycles.end, 2 * 20 + 7);
   EXPECT_DOUBLE_EQ(cycles.waiting, 2 * 7);
   EXPECT_DOUBLE_EQ(cycles.idle, 20);
 }
 
 TEST(BlockSchedule, NotesWhereAndWhenEachBlockRan) {
-  const BlockSchedule schedule(2, {10.0, 15.0});
+  const BlockSchedule schedule = even_schedule(2, {10.0, 15.0});
   const std::vector<BlockTask> blocks = {
       {.wait_before_cycles = 5, .steps = 1, .wait_after_cycles = 3}, {.steps = 2}, {.steps = 1}};
   std::vector<ScheduledBlock> scheduled;
@@ -115,7 +132,7 @@ TEST(BlockSchedule, NotesWhereAndWhenEachBlockRan) {
 }
 
 TEST(BlockSchedule, LongRunsEndInSpiteOfRounding) {
-  const BlockSchedule schedule(132, {3324.016, 5185.578});
+  const BlockSchedule schedule = even_schedule(132, {3324.016, 5185.578});
   std::vector<BlockTask> blocks;
   for (int i = 64; i > 0; --i) {
     blocks.push_back(
@@ -127,7 +144,7 @@ TEST(BlockSchedule, LongRunsEndInSpiteOfRounding) {
 }
 
 TEST(BlockSchedule, TheFirstHeadsStandForVeryMany) {
-  const BlockSchedule schedule(2, {10.0});
+  const BlockSchedule schedule = even_schedule(2, {10.0});
   const std::vector<BlockTask> blocks = {{.steps = 1}, {.steps = 3}};
   const ScheduleCycles cycles = schedule.run(blocks, Index{1} << 40U);
   EXPECT_NEAR(cycles.end, 20.0 * static_cast<double>(Index{1} << 40U), 1e-3 * cycles.end);
@@ -135,7 +152,7 @@ TEST(BlockSchedule, TheFirstHeadsStandForVeryMany) {
 }
 
 TEST(BlockSchedule, BlocksWithoutWorkTakeNoTime) {
-  const BlockSchedule schedule(2, {1.0});
+  const BlockSchedule schedule = even_schedule(2, {1.0});
   const std::vector<BlockTask> blocks(7);
   EXPECT_DOUBLE_EQ(schedule.run(blocks, 3).end, 0);
 }
