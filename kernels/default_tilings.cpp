@@ -116,18 +116,20 @@ struct HopperTiling {
   PassKind pass;
   Index width;
   Tiling tiling;
-  double row_tile_time = 1;      ///< relative to the width's other tilings, for the same keys
+  double row_time = 1;           ///< of a row tile, relative to the width's other tilings
   bool takes_block_mask = true;  ///< whether block_sparse2 uses it, too
 
-  /// The time of a launch, relative to the width's other tilings: its last SMs take as many row
-  /// tiles, one after another, as their even share rounded up.
+  /// The time of a launch, relative to the width's other tilings: SMs take row tiles in rounds, one
+  /// each, and each row tile takes whole column tiles.
   double launch_time(const AttentionProblem& problem, Index sm_count) const {
     const Index row_tiles = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
-    return static_cast<double>(ceil_div(row_tiles, sm_count)) * row_tile_time;
+    const Index keys = ceil_div(problem.N_kv, tiling.Bc) * tiling.Bc;
+    return static_cast<double>(ceil_div(row_tiles, sm_count) * keys) * row_time;
   }
 };
 // On an H200, 256 rows by 64 keys take 1.4 times as long as 192 rows by 128 keys: a third more rows
-// in narrower products, which are slower. They are faster only where they save whole rounds.
+// in narrower products, which are slower. They are faster only where they save whole rounds or
+// keys.
 constexpr HopperTiling kHopperTilings[] = {
     {kForward, 64, {192, 128}},  {kForward, 64, {256, 64}, 1.4, false}, {kForward, 96, {128, 128}},
     {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},           {kForward, 256, {128, 80}},
@@ -137,6 +139,7 @@ constexpr HopperTiling kHopperTilings[] = {
 std::vector<HopperTiling> hopper_lines(const KernelInfo& kernel, PassKind pass,
                                        const AttentionProblem& problem, const Knobs& knobs) {
   std::vector<HopperTiling> lines;
+  if (!takes_pass(kernel, pass, problem.dtype)) return lines;
   std::ranges::copy_if(kHopperTilings, std::back_inserter(lines), [&](const HopperTiling& line) {
     return line.pass == pass && line.width == padded_head_dim(problem.d) &&
            (line.takes_block_mask || !kernel.takes_block_mask) &&

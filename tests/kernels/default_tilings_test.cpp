@@ -69,6 +69,10 @@ TEST(DefaultTilings, HopperTilingsAreThoseOfEveryLength) {
   EXPECT_EQ(hopper_tilings(flash2, PassKind::forward, problem_of(DType::bf16, 128)),
             (std::vector<Tiling>{{128, 128}}));
   EXPECT_TRUE(hopper_tilings(flash2, PassKind::forward, problem_of(DType::fp32, 64)).empty());
+  // It has no such pass
+  EXPECT_TRUE(
+      hopper_tilings(*find_kernel("split_kv"), PassKind::backward, problem_of(DType::bf16, 64))
+          .empty());
   EXPECT_TRUE(hopper_tilings(*find_kernel("flash1"), PassKind::forward, problem_of(DType::bf16, 64))
                   .empty());
 }
