@@ -28,6 +28,8 @@ groups=(
   "$passes --over block-mask=butterfly,uniform:0.5 -- --algorithm block_sparse2 --seq-len 512"
   "--over head-dim=64,128 --over mask=none,causal -- $shape --algorithm flash2 --block-rows 128 --block-cols 176"
   "--over knob.overlap=on,off --over knob.stages=1,2 -- $shape --algorithm flash2 --head-dim 64 --block-rows 192 --block-cols 128"
+  "--over knob.overlap=on,off --over mask=none,causal -- --batch 2 --seq-len 333 --kv-len 461 --algorithm flash2 --head-dim 64 --block-rows 256 --block-cols 64"
+  "--over mask=none,causal -- $shape --algorithm flash2 --head-dim 64 --block-rows 256 --block-cols 64 --softcap 20 --alibi --dropout 0.1 --key-lengths 205,60"
   "--over knob.schedule=persistent,blocks --over head-dim=64,128 -- $shape --algorithm flash2 --block-rows 128 --block-cols 96 --softcap 20 --alibi --dropout 0.1 --key-lengths 205,60"
   "--over head-dim=72,128 -- --algorithm block_sparse2 --seq-len 333 --kv-len 461 --block-mask uniform:0.5 --block-rows 128 --block-cols 128"
   "--over seq-len=1,5 --over head-dim=64,72,128,256 -- --algorithm split_kv --kv-len 3001 --kv-heads 1"
