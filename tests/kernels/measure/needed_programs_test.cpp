@@ -59,7 +59,7 @@ TEST(NeededPrograms, OfTheForwardPassBeforeABackwardPassHaveNoSwitches) {
 TEST(NeededPrograms, OfAMeasuredBackwardPassBeginWithTheForwardPass) {
   EXPECT_THAT(
       needed(kernel_run("flash2", small_problem(), PassKind::backward), RunUse::measure),
-      ElementsAre(HasSubstr("flash2_forward_hopper<Bf16, 64, 256, 64"),
+      ElementsAre(HasSubstr("flash2_forward_hopper<Bf16, 64, 192, 128"),
                   HasSubstr("flash2_preprocess<"),
                   HasSubstr("flash2_backward_hopper<Bf16, 64, 128, 128"),
                   HasSubstr("flash2_convert_dq<"), HasSubstr("generate_inputs<Bf16"),

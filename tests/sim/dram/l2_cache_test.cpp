@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <list>
-#include <ranges>
 #include <utility>
 
 namespace attnscope {
@@ -95,10 +94,9 @@ TEST(L2Cache, EvictsAndWritesBackTheLeastRecentlyUsedPieces) {
     }
     Index dirty_bytes = 0;
     for (const Held& each : by_last_use) dirty_bytes += each.dirty ? piece_bytes[each.piece] : 0;
-    for (Held& each : by_last_use | std::views::reverse) {
-      if (dirty_bytes <= kCapacity / 2) break;
-      if (!std::exchange(each.dirty, false)) continue;
-      const Index bytes = piece_bytes[each.piece];
+    for (auto each = by_last_use.rbegin(); dirty_bytes > kCapacity / 2; ++each) {
+      if (!std::exchange(each->dirty, false)) continue;
+      const Index bytes = piece_bytes[each->piece];
       dirty_bytes -= bytes;
       written += bytes;
       written_back += bytes;

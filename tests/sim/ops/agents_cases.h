@@ -10,15 +10,15 @@
 
 namespace attnscope::test {
 
-/// A request with row tiles of 24 rows, which 1, 2 or 3 consumers can share; backward, with column
-/// tiles of 24 keys.
+/// A request with row tiles of 24 rows, which up to four consumers can share; backward, with
+/// column tiles of 24 keys.
 inline ModelRequest agents_request(const AttentionProblem& problem, Index consumers, Index stages,
                                    PassKind pass = PassKind::forward) {
   ModelRequest request;
   request.problem = problem;
   request.algorithm = "flash2";
   request.pass = pass;
-  request.set_tiling(pass == PassKind::forward ? Tiling{24, 16} : Tiling{18, 24});
+  request.set_tiling(pass == PassKind::forward ? Tiling{24, 16} : Tiling{12, 24});
   request.variant = {.stages = stages, .consumers = consumers};
   request.gpu_description = load_gpu("h200").value();
   return request;

@@ -20,7 +20,8 @@ using test::agents_request, test::agents_stream, test::AgentsStream;
 std::vector<AttentionProblem> problems() {
   std::vector<AttentionProblem> all = test::agents_problems();
   AttentionProblem listed{.N = 80, .N_kv = 110, .d = 8};
-  listed.block_mask = test::listed_block_mask({18, 24}, 5, {{0, 2}, {0}, {0, 2, 4}, {}, {2, 3, 4}});
+  listed.block_mask =
+      test::listed_block_mask({12, 24}, 5, {{0, 2}, {0}, {0, 2, 4}, {}, {2, 3, 4}, {1}, {0, 4}});
   all.push_back(listed);
   return all;
 }
@@ -28,7 +29,7 @@ std::vector<AttentionProblem> problems() {
 test::ModelRequest request_for(const AttentionProblem& problem, Index consumers, Index stages,
                                PassKind pass = PassKind::backward) {
   test::ModelRequest request = agents_request(problem, consumers, stages, pass);
-  request.set_tiling({18, 24});
+  request.set_tiling({12, 24});
   if (problem.block_mask) request.algorithm = "block_sparse2";
   return request;
 }
@@ -76,10 +77,10 @@ TEST(GradientAgents, TakeMemoryForEachStage) {
     const SimulationReport report = simulate(request_for(problem, 2, stages)).value();
     // K_j, V_j and P; then Q_i, dO_i and dS of each stage
     EXPECT_EQ(report.sram_bytes_per_block,
-              2 * (2 * 24 * 8 + 18 * 24 + stages * (2 * 18 * 8 + 18 * 24)));
+              2 * (2 * 24 * 8 + 12 * 24 + stages * (2 * 12 * 8 + 12 * 24)));
     // S, dP, dK_j, dV_j and dQ_i; then LSE_i and D_i of each stage
     EXPECT_EQ(report.register_bytes_per_block,
-              4 * (2 * 18 * 24 + 2 * 24 * 8 + 18 * 8 + stages * 2 * 18));
+              4 * (2 * 12 * 24 + 2 * 24 * 8 + 12 * 8 + stages * 2 * 12));
   }
 }
 
@@ -156,7 +157,7 @@ TEST(GradientAgents, WithoutAWaitComputeWithWhatIsNotThere) {
 }
 
 TEST(GradientAgents, OneOfWhichIsWrongMakeItsKeysWrong) {
-  test::ModelRequest request = request_for({.N = 18, .N_kv = 48, .d = 8}, 2, 2);
+  test::ModelRequest request = request_for({.N = 12, .N_kv = 48, .d = 8}, 2, 2);
   request.variant.broken.dropped = {.launch = "backward",
                                     .kind = "accumulate_transposed",
                                     .tensor = "dV",
