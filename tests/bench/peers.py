@@ -77,7 +77,8 @@ SHAPES = [
 
 def times_ms(candidates, repeats, condition=lambda: None):
     """Median milliseconds of each callable, which take turns, so that clocks affect all of them equally.
-    `condition` runs before each, untimed."""
+    Each runs untimed before it is timed, so that what the previous one left in L2 does not matter;
+    then `condition` runs, untimed, too."""
     samples = {name: [] for name in candidates}
     for repeat in range(-2, repeats):
         for name, run in candidates.items():
@@ -85,6 +86,7 @@ def times_ms(candidates, repeats, condition=lambda: None):
                 continue
             start = torch.cuda.Event(enable_timing=True)
             stop = torch.cuda.Event(enable_timing=True)
+            run()
             condition()
             torch.cuda._sleep(2_000_000)  # about 1 ms: launches are enqueued before the GPU gets there
             start.record()
