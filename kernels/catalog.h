@@ -37,7 +37,9 @@ TilesProgram flash1_forward_tiles, flash1_backward_tiles;
 TilesProgram flash2_forward_tiles, flash2_backward_tiles;
 TilesProgram split_kv_tiles;
 
-/// Whether the program with Hopper's instructions computes a problem in these tiles.
+/// Whether the program with Hopper's instructions computes a problem in these tiles. Of the
+/// switches, only the sizes are considered: KernelPass::has_hopper_program() rejects those that the
+/// program does not have.
 using HopperHolds = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
 /// flash1, backward: plain softmax attention in 16-bit precision, with one head dimension and
 /// tiling.
@@ -73,7 +75,8 @@ struct KernelPass {
   HopperHolds* hopper_holds = nullptr;  ///< null: it has no program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
-  /// Whether a Hopper GPU runs that program: it also needs the other knobs at their defaults.
+  /// Whether a Hopper GPU runs that program: hopper_holds() accepts the problem, and only
+  /// `hopper_knobs` differ from their defaults.
   bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs) const;
 };

@@ -57,7 +57,9 @@ Index PassLauncher::blocks_at_once(std::string_view launch) const {
 }
 
 void* PassLauncher::forward_workspace(WorkspaceTensor tensor) const {
-  const WorkspaceLayout layout = kernel_of(run).forward.workspace(run);
+  const auto layout_of = kernel_of(run).forward.workspace;
+  ATTNSCOPE_CHECK(layout_of != nullptr, ==, true);
+  const WorkspaceLayout layout = layout_of(run);
   return static_cast<std::byte*>(arguments.forward_workspace_dev) + layout.offset(tensor);
 }
 

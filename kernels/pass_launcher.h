@@ -23,6 +23,8 @@ namespace attnscope::kernels {
 class PassLauncher {
  public:
   explicit PassLauncher(const PassArguments& pass);
+  PassLauncher(const PassLauncher&) = delete;  // `problem` and `tiling` refer to its own run
+  PassLauncher& operator=(const PassLauncher&) = delete;
 
   const PassArguments& arguments;
   const ResolvedRun run;  ///< in the tiling that it uses on the current GPU
@@ -58,12 +60,21 @@ class PassLauncher {
       arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
     });
   }
-  /// Runs a launch that `enqueue` starts, such as a cuBLAS product.
+  /// Runs a launch that `enqueue` enqueues, such as a cuBLAS product. after_launch() follows
+  /// before_launch() even if that fails.
   template <typename Enqueue>
   void start_by(std::string_view launch, const Enqueue& enqueue) {
-    if (arguments.before_launch) arguments.before_launch(launch);
-    enqueue();
-    if (arguments.after_launch) arguments.after_launch(launch);
+    const auto call = [&](const auto& hook) {
+      if (hook) hook(launch);
+    };
+    call(arguments.before_launch);
+    try {
+      enqueue();
+    } catch (...) {
+      call(arguments.after_launch);
+      throw;
+    }
+    call(arguments.after_launch);
   }
   /// Starts the launch that records into arguments.trace, if that is not null. Every head has the
   /// same number of the `tiles`; each block computes one, unless `blocks` persistent blocks compute
@@ -88,7 +99,7 @@ class PassLauncher {
   template <typename Element>
   const Element* upload(const std::vector<Element>& elements);
 
-  int* block_lists_dev() const;  ///< behind the workspace's tensors
+  int* block_lists_dev() const;  ///< after the workspace's tensors
 
   const WorkspaceLayout layout_;
   const std::vector<LaunchProgram> programs_;

@@ -207,7 +207,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
                          .value_or(Tiling{});
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
-  if (auto error = supports(run)) return *error;
+  if (auto error = supports(run, target)) return *error;
   run.tiling = asked_tiling(run).value_or(run.tiling);
   if (auto error = check_program(run)) return *error;
   return run;

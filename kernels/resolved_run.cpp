@@ -27,18 +27,25 @@ bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target) {
   return target.has_hopper_instructions() && has_hopper_program(run, knobs_of(run.asked));
 }
 
+/// The tilings that the run may have, depending on the GPU.
+static std::vector<Tiling> tilings_of_any_gpu(const ResolvedRun& run) {
+  if (const auto asked = asked_tiling(run)) return {*asked};
+  const KernelInfo& kernel = kernel_of(run);
+  std::vector<Tiling> tilings = default_tilings(kernel, run.pass(), run.problem);
+  const std::vector<Tiling> own = hopper_tilings(kernel, run.pass(), run.problem);
+  tilings.insert(tilings.end(), own.begin(), own.end());
+  return tilings;
+}
+
 Index most_list_numbers(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
-  const auto numbers = [&](const Tiling& tiles) {
+  Index most = 0;
+  for (const Tiling& tiles : tilings_of_any_gpu(run)) {
     const Index Tr = ceil_div(problem.N, tiles.Br);
     const Index Tc = ceil_div(problem.N_kv, tiles.Bc);
     const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
-    return visits + 2 * std::max(Tr, Tc);  // the beginning of each list, and the end of each
-  };
-  if (const auto asked = asked_tiling(run)) return numbers(*asked);
-  Index most = 0;
-  for (const Tiling& own : default_tilings(kernel_of(run), run.pass(), problem)) {
-    most = std::max(most, numbers(own));
+    // The beginning of each list, and the end of each
+    most = std::max(most, visits + 2 * std::max(Tr, Tc));
   }
   return most;
 }
@@ -52,10 +59,10 @@ WorkspaceLayout workspace_layout(const ResolvedRun& run) {
 }
 
 std::size_t workspace_bytes(const ResolvedRun& run) {
-  std::size_t bytes = 0;  // enough for every GPU
-  for (const std::string_view capability : {std::string_view(), kHopperComputeCapability}) {
-    ResolvedRun tiled = run;
-    tiled.tiling = tiling_on_gpu(run, {.compute_capability = std::string(capability)});
+  std::size_t bytes = 0;
+  ResolvedRun tiled = run;
+  for (const Tiling& tiling : tilings_of_any_gpu(run)) {
+    tiled.tiling = tiling;
     bytes = std::max(bytes, workspace_layout(tiled).bytes());
   }
   if (!kernel_of(run).takes_block_mask) return bytes;

@@ -237,7 +237,7 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
 
 }  // namespace
 
-std::optional<Error> supports(const ResolvedRun& run) {
+std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const Knobs knobs = knobs_of(run.asked);
@@ -259,7 +259,9 @@ std::optional<Error> supports(const ResolvedRun& run) {
   if (auto error = check_block_mask(run)) return error;
   const auto asked = asked_tiling(run);
   if (asked || knobs != Knobs{}) {
-    const Tiling tiling = tiling_on_gpu(run, {});
+    // Hopper's own programs have other tilings, and check their switches themselves
+    const Index shared_bytes = target.shared_bytes_per_block;
+    const Tiling tiling = tiling_on_gpu(run, {.shared_bytes_per_block = shared_bytes});
     if (auto error = check_tiling(run, tiling, knobs)) return error;
   }
   return check_packed_tiles(

@@ -4,14 +4,16 @@
 #include <optional>
 #include <string_view>
 
+#include "kernels/program_target.h"
 #include "reference/result.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
 /// Nothing if the kernel supports the run, else invalid_request with one line: the rejected choice,
-/// the reason, and what the kernel accepts.
-std::optional<Error> supports(const ResolvedRun& run);
+/// the reason, and what the kernel accepts. `target`: the GPU whose default tiling is checked if
+/// the run has switches.
+std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target = {});
 
 /// Asynchronous copies and bf16 products require compute capability 8.0.
 inline constexpr int kLeastComputeMajor = 8;

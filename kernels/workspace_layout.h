@@ -20,14 +20,14 @@ constexpr std::size_t align_up(std::size_t bytes) {
 
 enum class WorkspaceTensor : std::uint8_t {
   S,          ///< standard: [B, H, N, N_kv] in the problem's precision
-  P,          ///< the same; all three are in use at the same time
-  P_dropped,  ///< the same, P after dropout, if the problem has dropout
+  P,          ///< as S; all three are in use at the same time
+  P_dropped,  ///< as S: P after dropout, if the problem has dropout
   m,          ///< flash1: [B, H, N] in fp32
-  l,          ///< the same
+  l,          ///< as m
   O,          ///< flash1 with Carry::fp32: [B, H, N, d rounded up to 4] in fp32
   O_split,    ///< split_kv: [B, H, N, splits, d rounded up to 4] in fp32, for the largest number of
               ///< splits on any GPU
-  LSE_split,  ///< [B, H, N, splits] in fp32, the same
+  LSE_split,  ///< split_kv: [B, H, N, splits] in fp32, for as many splits
   next_tile,  ///< flash2 and block_sparse2, forward, with Hopper's own instructions: the number of
               ///< the next row tile
   dP,        ///< standard, backward: as S, and dS overwrites it, if the pass still reads S (for the
@@ -37,10 +37,10 @@ enum class WorkspaceTensor : std::uint8_t {
   D,         ///< the same pass: [B, H, N] in fp32
   dQ_turns,  ///< the same pass: [2, B, H, N / 16], integers
   dK_heads,  ///< every backward pass with grouped heads: [B, H, N_kv, d] in the problem's precision
-  dV_heads,  ///< the same
+  dV_heads,  ///< as dK_heads
 };
 
-/// The places of a pass's tensors. block_sparse2's lists of tiles follow them.
+/// The offsets of a pass's tensors. block_sparse2's lists of tiles follow them.
 class WorkspaceLayout {
  public:
   WorkspaceLayout() = default;

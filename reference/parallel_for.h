@@ -10,8 +10,8 @@
 namespace attnscope {
 
 /// Calls `work(n)` once for each n below `count`, in this order, on at most `threads` threads (at
-/// least one: the caller's). Returns when all calls have returned. After an exception no further
-/// call begins; it is rethrown.
+/// least one: the caller's). Returns when all calls have returned. If one throws, each thread
+/// completes at most the call that it has begun, and one of the exceptions is rethrown.
 template <typename Work>
 void parallel_for(std::size_t count, unsigned threads, const Work& work) {
   std::atomic<std::size_t> next = 0;

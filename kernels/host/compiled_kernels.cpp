@@ -57,6 +57,7 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {
+  if (!block.limit.empty()) throw GpuTooSmall(block.limit);
   constexpr Index kDefaultSharedBytes = 48 * 1024;
   const cudaKernel_t kernel = loaded(block.program);
   const auto* const function = reinterpret_cast<const void*>(kernel);

@@ -19,20 +19,20 @@ class DeviceBuffer {
   }
 
   void* data_dev() const { return data_dev_.get(); }
-  std::size_t bytes() const { return bytes_; }
+  std::size_t bytes() const { return data_dev_ == nullptr ? 0 : bytes_; }
 
   /// On return, the bytes are visible to every stream. This requires a synchronization: cudaMemcpy
   /// from pageable memory may return while the last part is still being copied.
   void copy_from_host(const void* source) {
-    ATTNSCOPE_CUDA(cudaMemcpy(data_dev(), source, bytes_, cudaMemcpyHostToDevice));
+    ATTNSCOPE_CUDA(cudaMemcpy(data_dev(), source, bytes(), cudaMemcpyHostToDevice));
     ATTNSCOPE_CUDA(cudaStreamSynchronize(nullptr));
   }
   void copy_to_host(void* destination) const {
-    ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev(), bytes_, cudaMemcpyDeviceToHost));
+    ATTNSCOPE_CUDA(cudaMemcpy(destination, data_dev(), bytes(), cudaMemcpyDeviceToHost));
   }
   /// Sets every byte; 0xff is NaN in all three precisions.
   void fill_bytes(int value) {
-    if (bytes_ > 0) ATTNSCOPE_CUDA(cudaMemset(data_dev(), value, bytes_));
+    if (bytes() > 0) ATTNSCOPE_CUDA(cudaMemset(data_dev(), value, bytes()));
   }
 
  private:

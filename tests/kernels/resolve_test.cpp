@@ -107,6 +107,18 @@ TEST(ResolveKernel, IgnoresFieldsOfTheModelAlone) {
   EXPECT_EQ(resolved(spec).tiling, resolved(spec_of("block_sparse2")).tiling);
 }
 
+/// With less shared memory, the default tiles have fewer rows than eight warps can share.
+TEST(ResolveKernel, RejectsASwitchThatTheTargetsTilesCannotHave) {
+  RunSpec spec = spec_of("flash2");
+  spec.problem.d = 256;
+  spec.switches = {{"instructions", "mma"}, {"warps", "8"}};
+  EXPECT_TRUE(resolve(spec, {"9.0"}).ok());
+  const auto run = resolve(spec, {"8.0", Index{163} * 1024});
+  ASSERT_FALSE(run.ok());
+  EXPECT_EQ(run.error().code, ErrorCode::does_not_fit);
+  EXPECT_THAT(run.error().message, HasSubstr("8 warps cannot share 64 rows"));
+}
+
 TEST(ResolveKernel, DrawsABlockMaskInTheTilesOfTheTarget) {
   RunSpec spec = spec_of("block_sparse2");
   spec.problem.d = 128;

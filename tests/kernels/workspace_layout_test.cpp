@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/catalog.h"
 #include "kernels/knobs.h"
 #include "kernels/launch.h"
+#include "kernels/supports.h"
 #include "kernels/workspace_layout.h"
 #include "tests/support/kernel_run.h"
 
@@ -93,6 +95,37 @@ TEST(Workspace, OfFlash2sForwardCountsTheTilesOfPersistentBlocks) {
   ResolvedRun other = kernel_run("flash2", kProblem);
   other.asked.switches[kInstructionsKnob] = "mma";
   EXPECT_EQ(workspace_bytes(other), 0u);
+}
+
+/// GPUs differ in their default tilings: those with less shared memory have smaller tiles of keys,
+/// which split_kv cuts into more splits.
+TEST(Workspace, WithoutATilingIsLargeEnoughForEveryGpu) {
+  const ProgramTarget targets[] = {{"8.0", Index{163} * 1024},
+                                   {"8.6", Index{99} * 1024},
+                                   {"9.0"},
+                                   {.compute_capability = "9.0", .bulk_copies = false}};
+  int compared = 0, differing = 0;
+  for (const KernelInfo& kernel : catalog()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      for (const Index d : {16, 40, 64, 96, 128, 192, 256}) {
+        AttentionProblem problem = kProblem;
+        problem.d = d;
+        problem.N_kv = 8192;
+        const ResolvedRun run = kernel_run(kernel.name, problem, pass);
+        if (supports(run)) continue;
+        for (const ProgramTarget& target : targets) {
+          ResolvedRun on_gpu = run;
+          on_gpu.tiling = tiling_on_gpu(run, target);
+          const std::size_t needed = workspace_layout(on_gpu).bytes();
+          EXPECT_LE(needed, workspace_bytes(run)) << kernel.name << " " << d;
+          ++compared;
+          differing += needed < workspace_bytes(run) ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(compared, 200);
+  EXPECT_GT(differing, 0);
 }
 
 }  // namespace
