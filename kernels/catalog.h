@@ -38,8 +38,8 @@ TilesProgram flash2_forward_tiles, flash2_backward_tiles;
 TilesProgram split_kv_tiles;
 
 /// Whether the program with Hopper's instructions computes a problem in these tiles. Of the
-/// switches, only the sizes are considered: KernelPass::has_hopper_program() rejects those that the
-/// program does not have.
+/// switches, it considers only those that change shared memory (stages, schedule):
+/// KernelPass::has_hopper_program() rejects those that the program does not have.
 using HopperHolds = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
 /// flash1, backward: plain softmax attention in 16-bit precision, with one head dimension and
 /// tiling.

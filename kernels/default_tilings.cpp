@@ -116,24 +116,31 @@ struct HopperTiling {
   PassKind pass;
   Index width;
   Tiling tiling;
-  double row_time = 1;           ///< of a row tile, relative to the width's other tilings
+  double row_time = 1;           ///< per row tile and key, relative to the width's other tilings
   bool takes_block_mask = true;  ///< whether block_sparse2 uses it, too
 
-  /// The time of a launch, relative to the width's other tilings: SMs take row tiles in rounds, one
-  /// each, and each row tile takes whole column tiles.
+  /// The relative time of a launch (no unit): rounds of row tiles, one on each SM, times keys in
+  /// whole column tiles, times row_time. Masks, key lengths and the ends of packed sequences, which
+  /// shorten row tiles unevenly, are left out.
   double launch_time(const AttentionProblem& problem, Index sm_count) const {
     const Index row_tiles = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
     const Index keys = ceil_div(problem.N_kv, tiling.Bc) * tiling.Bc;
     return static_cast<double>(ceil_div(row_tiles, sm_count) * keys) * row_time;
   }
 };
-// On an H200, 256 rows by 64 keys take 1.4 times as long as 192 rows by 128 keys: a third more rows
-// in narrower products, which are slower. They are faster only where they save whole rounds or
-// keys.
+// clang-format off
+// On an H200, 256 rows take 1.4 times as long as 192 rows over the same keys: a third more rows, in
+// products of 64 keys, which are slower than those of 128.
 constexpr HopperTiling kHopperTilings[] = {
-    {kForward, 64, {192, 128}},  {kForward, 64, {256, 64}, 1.4, false}, {kForward, 96, {128, 128}},
-    {kForward, 128, {128, 128}}, {kForward, 192, {128, 112}},           {kForward, 256, {128, 80}},
-    {kBackward, 256, {64, 64}}};
+    {kForward, 64, {192, 128}},
+    {kForward, 64, {256, 64}, 1.4, false},
+    {kForward, 96, {128, 128}},
+    {kForward, 128, {128, 128}},
+    {kForward, 192, {128, 112}},
+    {kForward, 256, {128, 80}},
+    {kBackward, 256, {64, 64}},
+};
+// clang-format on
 
 /// The lines for the problem, which the kernel's program supports in their tilings.
 std::vector<HopperTiling> hopper_lines(const KernelInfo& kernel, PassKind pass,
@@ -181,9 +188,9 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
 }
 
 std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
-                                   const AttentionProblem& problem) {
+                                   const AttentionProblem& problem, const Knobs& knobs) {
   std::vector<Tiling> tilings;
-  for (const HopperTiling& line : hopper_lines(kernel, pass, problem, {})) {
+  for (const HopperTiling& line : hopper_lines(kernel, pass, problem, knobs)) {
     tilings.push_back(line.tiling);
   }
   return tilings;

@@ -60,8 +60,8 @@ class PassLauncher {
       arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
     });
   }
-  /// Runs a launch that `enqueue` enqueues, such as a cuBLAS product. after_launch() follows
-  /// before_launch() even if that fails.
+  /// Runs a launch that `enqueue` enqueues, such as a cuBLAS product. after_launch() is
+  /// called even if `enqueue` throws.
   template <typename Enqueue>
   void start_by(std::string_view launch, const Enqueue& enqueue) {
     const auto call = [&](const auto& hook) {

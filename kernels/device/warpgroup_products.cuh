@@ -51,7 +51,7 @@ inline constexpr int kFirstWarpgroupBarrier = 1, kMostWarpgroups = 4,
                      kBothWarpgroupsBarrier = kFirstWarpgroupBarrier + kMostWarpgroups,
                      kFirstTurnsBarrier = kBothWarpgroupsBarrier + 1;
 
-/// A barrier of one of up to four warpgroups, or of both if there are two.
+/// Barriers: of one of up to four consumers; of both, in blocks with two.
 __device__ inline void warpgroup_barrier(int warpgroup) {
   asm volatile("bar.sync %0, %1;\n" ::"r"(kFirstWarpgroupBarrier + warpgroup),
                "n"(kWarpgroupThreads)

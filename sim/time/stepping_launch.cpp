@@ -134,9 +134,10 @@ double SteppingLaunch::start_s() const {
   return lone + share * (full - lone);
 }
 
-/// The same, from a timed launch of blocks with one step each, less the first waits and the step
-/// of the predicted launch: a launch on few SMs, whose tiles arrive sooner, starts no sooner. The
-/// timed launch lasts only microseconds, during which the clock stays at that of light work.
+/// The same, in seconds, from a timed launch of blocks with one step each, less the first waits and
+/// the step. The waits are those of the predicted launch: on few SMs they are shorter, and the cost
+/// of starting is higher by as much. The timed launch lasts only microseconds, during which the
+/// clock stays at that of light work.
 double SteppingLaunch::start_s_of(double first_step_s, std::size_t blocks_on_sm) const {
   const MachineRates& rates = setting_.rates;
   const BlockWork one_step{.steps = 1, .first_bytes = work_.blocks.front().first_bytes};
@@ -211,9 +212,9 @@ BlockTask SteppingLaunch::task_of(const BlockWork& work) const {
 }
 
 /// Lengthens steps if some tiles come from DRAM, at least to the cycles that memory needs for the
-/// next step's tiles, except a block's last step, which waits for none: the tiles of a persistent
-/// block's next rows arrive during the additional step of BlockFlow::overlaps_softmax. Calibrated
-/// cycles already include the limit of L2.
+/// next step's tiles, except a block's last step, which waits for none. With
+/// BlockFlow::overlaps_softmax, a row tile of n column tiles has n + 1 steps; the n-th waits for
+/// the next row tile's first tiles. Calibrated cycles already include the limit of L2.
 void SteppingLaunch::add_waits_for_memory() {
   double steps = 0, read_bytes = 0, written_bytes = 0;
   for (const BlockWork& work : work_.blocks) {

@@ -42,21 +42,23 @@ TEST(DefaultTilings, FourConsumersAtWidth64WhereTheySaveWholeRounds) {
                          std::string_view kernel = "flash2") {
     AttentionProblem problem = problem_of(DType::bf16, 64);
     problem.heads = problem.kv_heads = heads;
-    problem.N = N;
+    problem.N = problem.N_kv = N;
     return *default_tiling(*find_kernel(kernel), PassKind::forward, problem, Carry::problem,
                            {.compute_capability = "9.0", .sm_count = sm_count});
   };
   const Tiling four{256, 64}, three{192, 128};
-  // 256 row tiles in two rounds, instead of 384 in three
+  // 256 row tiles in two rounds instead of 384 in three
   EXPECT_EQ(tiling(64, 1024), four);
   // 88 in one, 132 in one
   EXPECT_EQ(tiling(22, 1024), three);
   EXPECT_EQ(tiling(1, 1024), three);
   // 2,048 in 16, 2,816 in 22
   EXPECT_EQ(tiling(128, 4096), three);
-  // Few queries: one row tile of either kind for each head
-  EXPECT_EQ(tiling(1024, 64), three);
+  // Eight rounds of 256 rows instead of 16 of 192
   EXPECT_EQ(tiling(1024, 256), four);
+  // One row tile of either kind for each head, in whole tiles of 64 or 128 keys
+  EXPECT_EQ(tiling(1024, 128), three);
+  EXPECT_EQ(tiling(1024, 64), four);
   EXPECT_EQ(tiling(64, 1024, 96), three);  // 256 in three, 384 in four
   // block_sparse2's tiling also sets the granularity of its block mask
   EXPECT_EQ(tiling(64, 1024, 132, "block_sparse2"), three);

@@ -204,7 +204,7 @@ TEST_P(HopperForward, ComesToTheSameBitsEveryTime) {
   }
 }
 
-/// Ten thousand launches of a small odd-sized problem all end.
+/// Ten thousand launches each of two small odd-sized problems all end.
 TEST(HopperForwardRuns, NeverHang) {
   ATTNSCOPE_NEEDS_HOPPER();
   AttentionProblem odd{.batch = 1,

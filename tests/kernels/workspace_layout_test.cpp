@@ -104,6 +104,14 @@ TEST(Workspace, WithoutATilingIsLargeEnoughForEveryGpu) {
                                    {"8.6", Index{99} * 1024},
                                    {"9.0"},
                                    {.compute_capability = "9.0", .bulk_copies = false}};
+  AttentionProblem scored = kProblem;
+  scored.d = 256;
+  scored.mask = Mask::window(64, 64);
+  scored.score.dropout.probability = 0.1;
+  // Only with one stage do the Hopper program's tiles fit beside the data of the score features
+  ResolvedRun one_stage = kernel_run("flash2", scored, PassKind::forward);
+  one_stage.asked.switches = {{"stages", "1"}};
+  EXPECT_GT(workspace_bytes(one_stage), 0u);
   int compared = 0, differing = 0;
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
