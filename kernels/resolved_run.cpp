@@ -32,7 +32,8 @@ static std::vector<Tiling> tilings_of_any_gpu(const ResolvedRun& run) {
   if (const auto asked = asked_tiling(run)) return {*asked};
   const KernelInfo& kernel = kernel_of(run);
   std::vector<Tiling> tilings = default_tilings(kernel, run.pass(), run.problem);
-  const std::vector<Tiling> own = hopper_tilings(kernel, run.pass(), run.problem, knobs_of(run.asked));
+  const std::vector<Tiling> own =
+      hopper_tilings(kernel, run.pass(), run.problem, knobs_of(run.asked));
   tilings.insert(tilings.end(), own.begin(), own.end());
   return tilings;
 }
