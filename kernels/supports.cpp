@@ -170,8 +170,8 @@ std::string block_limit(ResolvedRun run, const Tiling& tiling, const Knobs& knob
 }
 
 /// Checks that a thread block can compute the tiling.
-std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
-                                  const Knobs& knobs) {
+std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling, const Knobs& knobs,
+                                  const ProgramTarget& target) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const Carry carry = run.asked.variant.carry;
@@ -185,12 +185,14 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling,
   }
   const std::string limit = block_limit(run, tiling, knobs);
   if (limit.empty()) return std::nullopt;
-  const auto own = default_tiling(kernel, run.pass(), problem, carry);
-  return invalid_field(
-      ErrorCode::does_not_fit, "Br",
-      "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; its default is {}x{}",
-      kernel.name, to_string(run.pass()), tiling.Br, tiling.Bc, to_string(problem.dtype),
-      field_name("head_dim"), problem.d, with_text(problem), limit, own->Br, own->Bc);
+  const Tiling own = *default_tiling(kernel, run.pass(), problem, carry, target);
+  return invalid_field(ErrorCode::does_not_fit, "Br",
+                       "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; {}",
+                       kernel.name, to_string(run.pass()), tiling.Br, tiling.Bc,
+                       to_string(problem.dtype), field_name("head_dim"), problem.d,
+                       with_text(problem), limit,
+                       tiling == own ? "choose other tiles or switches"
+                                     : fmt::format("its default is {}x{}", own.Br, own.Bc));
 }
 
 /// Checks that the kernel has the pass, and accepts the precision and head dimension.
@@ -260,9 +262,9 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
   const auto asked = asked_tiling(run);
   if (asked || knobs != Knobs{}) {
     // Hopper's own programs have other tilings, and check their switches themselves
-    const Index shared_bytes = target.shared_bytes_per_block;
-    const Tiling tiling = tiling_on_gpu(run, {.shared_bytes_per_block = shared_bytes});
-    if (auto error = check_tiling(run, tiling, knobs)) return error;
+    const ProgramTarget others{.shared_bytes_per_block = target.shared_bytes_per_block};
+    const Tiling tiling = tiling_on_gpu(run, others);
+    if (auto error = check_tiling(run, tiling, knobs, others)) return error;
   }
   return check_packed_tiles(
       kernel, problem, asked ? std::vector{*asked} : default_tilings(kernel, run.pass(), problem));

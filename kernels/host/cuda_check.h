@@ -28,7 +28,7 @@ class GpuTooSmall : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A library that a launch needs (NVRTC, cuBLAS) is missing or rejects it.
+/// A library that a launch needs (NVRTC, cuBLAS) is missing, too old, or fails.
 class NotLaunched : public std::runtime_error {
  public:
   explicit NotLaunched(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
