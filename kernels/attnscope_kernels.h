@@ -1,17 +1,12 @@
 /* C interface of libattnscope_kernels.so: attention kernels on a GPU, for other programs.
  *
- * Plain C, to be linked or loaded at run time (dlopen, ctypes). Every struct that may grow begins
- * with struct_size: set it to the sizeof of the struct that you compiled and zero the rest. An
- * older library rejects nonzero values in fields that it does not have. Fields are only added at
- * the end.
- *
- * Tensors are in device memory, [batch, heads, rows, head_dim] with a contiguous last axis; the
- * other strides are arbitrary, so tensors of other frameworks need no copy. Pointers named *_dev
- * are device pointers on the session's GPU. A stream is a cudaStream_t; NULL is the default stream.
+ * Plain C, to be linked or loaded at run time (dlopen, ctypes). A run is described by JSON, with
+ * the fields of AttnScope's scenes and recordings; its tensors are in device memory. Every call
+ * returns a status; attnscope_last_message() explains in one line why the calling thread's last
+ * call did not return ATTNSCOPE_OK.
  *
  * A session owns the GPU's context in a separate thread. Any thread may call it; the calls run one
- * after another. Every call returns a status; attnscope_last_message() explains in one
- * line why the calling thread's last call did not return ATTNSCOPE_OK. */
+ * after another. */
 #ifndef ATTNSCOPE_KERNELS_H
 #define ATTNSCOPE_KERNELS_H
 
@@ -31,7 +26,7 @@ extern "C" {
 #endif
 
 /* Increases only with changes that break older callers, not with additions. */
-#define ATTNSCOPE_KERNELS_VERSION 3
+#define ATTNSCOPE_KERNELS_VERSION 4
 
 typedef enum attnscope_status {
   ATTNSCOPE_OK = 0,
@@ -42,97 +37,30 @@ typedef enum attnscope_status {
                                     new process */
 } attnscope_status;
 
-typedef enum attnscope_dtype {
-  ATTNSCOPE_FP32 = 0,
-  ATTNSCOPE_FP16 = 1,
-  ATTNSCOPE_BF16 = 2
-} attnscope_dtype;
-
-typedef enum attnscope_alignment {
-  ATTNSCOPE_BOTTOM_RIGHT = 0, /* the last query is aligned with the last key */
-  ATTNSCOPE_TOP_LEFT = 1
-} attnscope_alignment;
-
-typedef enum attnscope_carry {
-  ATTNSCOPE_CARRY_PROBLEM = 0,
-  ATTNSCOPE_CARRY_FP32 = 1
-} attnscope_carry;
-
 typedef struct attnscope_session attnscope_session;
+typedef struct attnscope_run attnscope_run;
 
-/* The problem: softmax(Q K^T / sqrt(head_dim)) V under a mask. In soft_cap and the fields after it,
- * zero means unused; a kernel rejects a field that is used but not supported. Pointers point to
- * host memory, which is read during the call. */
-typedef struct attnscope_problem {
-  uint32_t struct_size;
-  int32_t dtype; /* attnscope_dtype */
-  int64_t batch;
-  int64_t heads;
-  int64_t kv_heads;       /* divides heads */
-  int64_t seq_len;        /* N */
-  int64_t kv_len;         /* N_kv */
-  int64_t head_dim;       /* d */
-  int64_t mask_left;      /* keys visible before the diagonal; -1: unlimited */
-  int64_t mask_right;     /* keys visible after the diagonal; -1: unlimited; causal: 0 */
-  int32_t mask_alignment; /* attnscope_alignment */
-  int32_t reserved;       /* 0 */
-  /* The score function, in this order: S = soft_cap tanh(S / soft_cap); S = S - slope |k - (q +
-   * kv_len - seq_len)|; P = softmax(S); elements of P are dropped, the others divided by 1 - p. */
-  double soft_cap;
-  const double* alibi_slopes; /* [heads] */
-  double dropout_probability; /* p, less than 1 */
-  uint64_t dropout_seed;
-  int64_t dropout_first_batch; /* the bits are drawn for a larger batch, in which these are */
-  int64_t dropout_first_head;  /* the indices of the first batch entry and head */
-  /* Key padding: the number of valid keys of each batch entry, [batch]. */
-  const int64_t* key_lengths;
-  /* Packed sequences, batch 1: sequence s begins at query cu_seqlens_q[s] and key cu_seqlens_k[s];
-   * both arrays have sequences + 1 numbers, from 0 to seq_len and to kv_len. */
-  const int64_t* cu_seqlens_q;
-  const int64_t* cu_seqlens_k;
-  int64_t sequences;
-  /* Block-sparse: tile (i, j) of S is computed where block_mask[i * block_mask_cols + j] is not 0.
-   * A tile has block_mask_tile_rows queries and block_mask_tile_cols keys. */
-  const uint8_t* block_mask;
-  int64_t block_mask_rows;
-  int64_t block_mask_cols;
-  int64_t block_mask_tile_rows;
-  int64_t block_mask_tile_cols;
-} attnscope_problem;
-
-/* The kernel to run. */
-typedef struct attnscope_kernel {
-  uint32_t struct_size;
-  int32_t carry;         /* attnscope_carry; FP32 only for "flash1"; the others reject it */
-  const char* name;      /* "standard", "flash1", "flash2", "block_sparse2", "split_kv" */
-  int64_t block_rows;    /* Br; 0 with block_cols = 0: the kernel's default tiling */
-  int64_t block_cols;    /* Bc */
-  int32_t deterministic; /* 1: the backward pass's dQ is bit-identical on every run */
-  int32_t reserved;      /* 0 */
-} attnscope_kernel;
-
-/* A tensor in device memory; strides in elements. This struct never grows. */
+/* A tensor in device memory with a contiguous last axis; the other strides, in elements, are
+ * arbitrary, so tensors of other frameworks need no copy. */
 typedef struct attnscope_tensor {
-  void* data_dev;
+  void* data_dev; /* on the session's GPU */
   int64_t stride_batch;
   int64_t stride_head;
   int64_t stride_row;
 } attnscope_tensor;
 
-/* A pass on device memory. A backward pass follows the forward pass of the same kernel. */
+/* The memory that a run's pass reads and writes. A backward pass follows the forward pass of the
+ * same kernel. Zero the fields that the pass does not use. */
 typedef struct attnscope_pass {
-  uint32_t struct_size;
-  uint32_t reserved; /* 0 */
-  const attnscope_problem* problem;
-  const attnscope_kernel* kernel;
-  attnscope_tensor q;  /* [B, H, N, d] of the problem's dtype */
-  attnscope_tensor k;  /* [B, H_kv, N_kv, d] */
-  attnscope_tensor v;  /* [B, H_kv, N_kv, d] */
-  attnscope_tensor o;  /* [B, H, N, d], written by the forward pass, read by the backward pass */
-  float* lse_dev;      /* [B, H, N] contiguous, as o; natural logarithm, -inf: empty row */
-  void* workspace_dev; /* at least as many bytes as the pass needs, 256-byte aligned */
+  uint64_t struct_size; /* sizeof(attnscope_pass) */
+  attnscope_tensor q;   /* [B, H, N, d] of the problem's dtype */
+  attnscope_tensor k;   /* [B, H_kv, N_kv, d] */
+  attnscope_tensor v;   /* [B, H_kv, N_kv, d] */
+  attnscope_tensor o;   /* [B, H, N, d], written by the forward pass, read by the backward pass */
+  float* lse_dev;       /* [B, H, N] contiguous, as o; natural logarithm, -inf: empty row */
+  void* workspace_dev;  /* at least attnscope_run_workspace() bytes, 256-byte aligned */
   uint64_t workspace_bytes;
-  void* stream; /* cudaStream_t */
+  void* stream; /* cudaStream_t; NULL: the default stream */
   /* Backward pass only */
   attnscope_tensor d_o;        /* [B, H, N, d] */
   attnscope_tensor dq;         /* [B, H, N, d], written */
@@ -157,19 +85,23 @@ ATTNSCOPE_API const char* attnscope_last_message(void);
 ATTNSCOPE_API attnscope_status attnscope_session_open(int32_t device, attnscope_session** session);
 ATTNSCOPE_API void attnscope_session_close(attnscope_session* session);
 
-/* Bytes of workspace that the kernel needs. */
-ATTNSCOPE_API attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
-                                                           const attnscope_kernel* kernel,
-                                                           uint64_t* bytes);
-ATTNSCOPE_API attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
-                                                            const attnscope_kernel* kernel,
-                                                            uint64_t* bytes);
+/* The run that a JSON object describes; needs no GPU. For example:
+ *   {"algorithm": "flash2", "pass": "forward",
+ *    "problem": {"batch": 4, "heads": 16, "kv_heads": 4, "seq_len": 4096, "head_dim": 128,
+ *                "dtype": "bf16", "mask": "causal"},
+ *    "tiling": {"Br": 128, "Bc": 64}, "switches": {"stages": "1"}}
+ * A missing field has its default; `attnscope-cli run --help` lists the fields, and what a kernel
+ * does not support is rejected. Several sessions and threads may use the run. */
+ATTNSCOPE_API attnscope_status attnscope_run_create(const char* json, attnscope_run** run);
+ATTNSCOPE_API void attnscope_run_destroy(attnscope_run* run);
 
-/* Enqueues the pass on its stream and returns. */
-ATTNSCOPE_API attnscope_status attnscope_forward_launch(attnscope_session* session,
-                                                        const attnscope_pass* pass);
-ATTNSCOPE_API attnscope_status attnscope_backward_launch(attnscope_session* session,
-                                                         const attnscope_pass* pass);
+/* Bytes of workspace that the run needs, on any GPU. */
+ATTNSCOPE_API uint64_t attnscope_run_workspace(const attnscope_run* run);
+
+/* Enqueues the run's pass on the stream and returns. */
+ATTNSCOPE_API attnscope_status attnscope_run_launch(attnscope_session* session,
+                                                    const attnscope_run* run,
+                                                    const attnscope_pass* pass);
 
 /* NOLINTEND(modernize-use-using, readability-identifier-naming) */
 

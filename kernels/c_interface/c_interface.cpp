@@ -1,22 +1,27 @@
-#include <fmt/core.h>
-
 #include <exception>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "kernels/attnscope_kernels.h"
-#include "kernels/c_interface/c_structs.h"
 #include "kernels/launch.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
+#include "kernels/resolve.h"
 #include "kernels/resolved_run.h"
-#include "kernels/supports.h"
+#include "reference/json/run_json.h"
 
 using namespace attnscope;           // NOLINT: this file translates between the two worlds
 using namespace attnscope::kernels;  // NOLINT
 
 struct attnscope_session {
   std::unique_ptr<Session> session;
+};
+
+struct attnscope_run {
+  ResolvedRun run;
+  std::size_t workspace_bytes;
 };
 
 namespace {
@@ -48,49 +53,50 @@ template <typename Body>
 attnscope_status guarded(const attnscope_session* session, Body&& body) {
   try {
     return answer(body(), session);
+  } catch (const JsonFieldError& error) {
+    return answer(invalid_request("{}", error.what()), session);
   } catch (const std::exception& failure) {
-    return answer(failed(failure.what()), session);
+    return answer(failed("{}", failure.what()), session);
   }
 }
 
-attnscope_status workspace_of(PassKind pass, const attnscope_problem* problem,
-                              const attnscope_kernel* kernel, uint64_t* bytes) {
-  return guarded(nullptr, [&]() -> std::optional<Error> {
-    if (bytes == nullptr) return invalid_request("bytes is NULL; it receives the size");
-    const auto run = read_request(pass, problem, kernel);
-    if (!run) return run.error();
-    if (auto error = supports(run.value())) return error;
-    *bytes = workspace_bytes(run.value());
-    return std::nullopt;
-  });
+/// The run that the JSON text describes, and nothing besides.
+Result<ResolvedRun> read_run(const char* json) {
+  if (json == nullptr) return invalid_request("json is NULL; it describes the run");
+  const auto document = parse_json(json, "the run");
+  if (!document) return document.error();
+  const JsonObject root(document.value(), "");
+  check_run_members(root);
+  return resolve(run_from_json(root));
 }
 
-attnscope_status launch_of(PassKind kind, attnscope_session* session, const attnscope_pass* pass) {
-  return guarded(session, [&]() -> std::optional<Error> {
-    if (session == nullptr) {
-      return invalid_request("session is NULL; attnscope_session_open() returns one");
-    }
-    attnscope_pass known{};
-    if (auto error = read_struct(pass, known, "pass")) return error;
-    auto run = read_request(kind, known.problem, known.kernel);
-    if (!run) return run.error();
-    const PassArguments arguments{.resources = &session->session->resources(),
-                                  .run = std::move(run).value(),
-                                  .Q = view_of(known.q),
-                                  .K = view_of(known.k),
-                                  .V = view_of(known.v),
-                                  .O = view_of(known.o),
-                                  .LSE_dev = known.lse_dev,
-                                  .dO = view_of(known.d_o),
-                                  .dQ = view_of(known.dq),
-                                  .dK = view_of(known.dk),
-                                  .dV = view_of(known.dv),
-                                  .forward_workspace_dev = known.forward_workspace_dev,
-                                  .workspace_dev = known.workspace_dev,
-                                  .workspace_bytes = known.workspace_bytes,
-                                  .stream = known.stream};
-    return session->session->run([&] { return launch(arguments); });
-  });
+std::optional<Error> launch_run(attnscope_session* session, const attnscope_run* run,
+                                const attnscope_pass* pass) {
+  if (session == nullptr) {
+    return invalid_request("session is NULL; attnscope_session_open() returns one");
+  }
+  if (run == nullptr) return invalid_request("run is NULL; attnscope_run_create() returns one");
+  if (pass == nullptr) return invalid_request("pass is NULL");
+  if (pass->struct_size != sizeof *pass) {
+    return invalid_request("pass.struct_size is {}; it must be sizeof the struct, {}",
+                           pass->struct_size, sizeof *pass);
+  }
+  const PassArguments arguments{.resources = &session->session->resources(),
+                                .run = run->run,
+                                .Q = view_of(pass->q),
+                                .K = view_of(pass->k),
+                                .V = view_of(pass->v),
+                                .O = view_of(pass->o),
+                                .LSE_dev = pass->lse_dev,
+                                .dO = view_of(pass->d_o),
+                                .dQ = view_of(pass->dq),
+                                .dK = view_of(pass->dk),
+                                .dV = view_of(pass->dv),
+                                .forward_workspace_dev = pass->forward_workspace_dev,
+                                .workspace_dev = pass->workspace_dev,
+                                .workspace_bytes = pass->workspace_bytes,
+                                .stream = pass->stream};
+  return session->session->run([&] { return launch(arguments); });
 }
 
 }  // namespace
@@ -128,20 +134,27 @@ void attnscope_session_close(attnscope_session* session) {
   delete session;
 }
 
-attnscope_status attnscope_forward_workspace(const attnscope_problem* problem,
-                                             const attnscope_kernel* kernel, uint64_t* bytes) {
-  return workspace_of(PassKind::forward, problem, kernel, bytes);
+attnscope_status attnscope_run_create(const char* json, attnscope_run** run) {
+  return guarded(nullptr, [&]() -> std::optional<Error> {
+    if (run == nullptr) return invalid_request("run is NULL; it receives the new run");
+    *run = nullptr;
+    auto described = read_run(json);
+    if (!described) return described.error();
+    const std::size_t bytes = workspace_bytes(described.value());
+    *run = new attnscope_run{std::move(described).value(), bytes};
+    return std::nullopt;
+  });
 }
 
-attnscope_status attnscope_backward_workspace(const attnscope_problem* problem,
-                                              const attnscope_kernel* kernel, uint64_t* bytes) {
-  return workspace_of(PassKind::backward, problem, kernel, bytes);
+void attnscope_run_destroy(attnscope_run* run) {
+  delete run;
 }
 
-attnscope_status attnscope_forward_launch(attnscope_session* session, const attnscope_pass* pass) {
-  return launch_of(PassKind::forward, session, pass);
+uint64_t attnscope_run_workspace(const attnscope_run* run) {
+  return run == nullptr ? 0 : run->workspace_bytes;
 }
 
-attnscope_status attnscope_backward_launch(attnscope_session* session, const attnscope_pass* pass) {
-  return launch_of(PassKind::backward, session, pass);
+attnscope_status attnscope_run_launch(attnscope_session* session, const attnscope_run* run,
+                                      const attnscope_pass* pass) {
+  return guarded(session, [&] { return launch_run(session, run, pass); });
 }

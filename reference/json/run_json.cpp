@@ -126,6 +126,23 @@ bool is_stored_at_default(const RunField& field, const RunSpec& spec) {
          }));
 }
 
+/// Checks the members of the object at `path`: "" or "/problem".
+void check_members(const JsonObject& object, const std::string& path) {
+  std::vector<std::string> places;
+  for (const RunField& field : run_fields()) places.push_back(place_of(field).to_string());
+  for (const auto& [name, value] : object.value().items()) {
+    const std::string place = fmt::format("{}/{}", path, name);
+    const auto is_inside = [&](const std::string& each) { return each.starts_with(place + "/"); };
+    if (std::ranges::any_of(places, is_inside)) {
+      check_members(object.object(name), place);
+    } else if (std::ranges::find(places, place) == places.end()) {
+      const auto nearest = nearest_name(place, places);
+      throw JsonFieldError("{} is not a field of a run{}", printable(place.substr(1)),
+                           nearest ? "; did you mean " + nearest->substr(1) + "?" : "");
+    }
+  }
+}
+
 }  // namespace
 
 void store_run(const RunSpec& spec, json& document) {
@@ -156,6 +173,10 @@ RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults, std::stri
   }
   check_problem(root.object(kProblem), spec.problem);
   return spec;
+}
+
+void check_run_members(const JsonObject& root) {
+  check_members(root, "");
 }
 
 json problem_to_json(const AttentionProblem& problem) {

@@ -22,6 +22,9 @@ void store_run(const RunSpec& spec, nlohmann::json& document);
 RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults = {},
                       std::string_view left_out = {});
 
+/// Throws JsonFieldError if the object has a member that is no field of a run.
+void check_run_members(const JsonObject& root);
+
 /// Only the "problem" object.
 nlohmann::json problem_to_json(const AttentionProblem& problem);
 /// The tiling as an object; Br comes first, in documents that keep their members' order.

@@ -11,7 +11,6 @@ when a ratio is above the limit by more than the noise. Needs an NVIDIA GPU and 
 """
 
 import argparse
-import ctypes
 import dataclasses
 import subprocess
 import sys
@@ -23,48 +22,34 @@ from peers import HIDDEN, TOKENS, times_ms
 
 @dataclasses.dataclass
 class Case:
-    kernel: str
+    kernel: str  # as in Ours
     n: int
     d: int
     label: str = "none"  # what the problem has besides its sizes
-    fields: dict = dataclasses.field(default_factory=dict)  # of peers.Problem
+    mask: str = "none"
+    problem: dict = dataclasses.field(default_factory=dict)  # more of its fields
+    run: dict = dataclasses.field(default_factory=dict)  # more fields of the run
     n_kv: int = 0  # 0: n
     passes: tuple = ("forward", "backward")
 
 
-def array(kind, values):
-    return (kind * len(values))(*values)
-
-
-def local_mask(n, rows, cols):
-    """The fields of a block mask that keeps the tiles within 512 keys of the diagonal."""
-    tr, tc = n // rows, n // cols
-    kept = [abs(i * rows - j * cols) <= 512 for i in range(tr) for j in range(tc)]
-    return {"block_mask": array(ctypes.c_uint8, kept), "block_mask_rows": tr,
-            "block_mask_cols": tc, "block_mask_tile_rows": rows, "block_mask_tile_cols": cols}
-
-
 def cases():
-    causal = {"mask_right": 0}
-    masks = {"none": {}, "causal": causal}
-    for label, fields in masks.items():
+    for mask in ("none", "causal"):
         for n in (1024, 2048, 4096, 8192, 16384):
             for d in (64, 128):
-                yield Case("flash2", n, d, label, fields)
+                yield Case("flash2", n, d, mask, mask)
         for n, d in ((1024, 64), (4096, 64), (4096, 128)):
-            yield Case("flash1", n, d, label, fields)
-    for n, d, tile in ((4096, 64, (128, 128)), (4096, 128, (64, 128)), (16384, 64, (128, 128))):
-        yield Case("block_sparse2", n, d, "local 512", local_mask(n, *tile))
+            yield Case("flash1", n, d, mask, mask)
+    local = {"block_mask": "local-global:4,0"}
+    for n, d, tiles in ((4096, 64, "128x128"), (4096, 128, "64x128"), (16384, 64, "128x128")):
+        yield Case(f"block_sparse2@{tiles}", n, d, "local", run=local)
     for n_kv in (4096, 16384, 65536):
-        yield Case("split_kv", 1, 128, "decode", {}, n_kv, ("forward",))
+        yield Case("split_kv", 1, 128, "decode", n_kv=n_kv, passes=("forward",))
     for d in (64, 128):
-        slopes = array(ctypes.c_double, [2.0 ** (-8 * (h + 1) * d / HIDDEN)
-                                         for h in range(HIDDEN // d)])
-        for label, fields in {"window": causal | {"mask_left": 1023},
-                              "softcap": causal | {"soft_cap": 30.0},
-                              "alibi": causal | {"alibi_slopes": slopes},
-                              "dropout": causal | {"dropout_probability": 0.1}}.items():
-            yield Case("flash2", 4096, d, label, fields)
+        yield Case("flash2", 4096, d, "window", "window:1023,0")
+        for label, field in {"softcap": {"softcap": 30.0}, "alibi": {"alibi": "standard"},
+                             "dropout": {"dropout": {"probability": 0.1}}}.items():
+            yield Case("flash2", 4096, d, label, "causal", field)
 
 
 def candidates(libraries, case, pass_name):
@@ -74,7 +59,7 @@ def candidates(libraries, case, pass_name):
     b, h = max(1, TOKENS // n_kv), HIDDEN // case.d
     q, k, v, dO = (torch.randn(b, h, n, case.d, device="cuda", dtype=torch.bfloat16)
                    for n in (case.n, n_kv, n_kv, case.n))
-    made = {name: Ours(library, case.kernel, q, k, v, False, dO, **case.fields)
+    made = {name: Ours(library, case.kernel, q, k, v, case.mask, dO, case.problem, **case.run)
             for name, library in libraries.items()}
     for ours in made.values():
         if pass_name == "backward":
@@ -98,7 +83,7 @@ def main():
                            check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
     print(f"{clock}; old {old.commit()}, new {new.commit()}"
           f"{' with local changes' if new.has_local_changes() else ''}")
-    print(f"{'kernel':<13} {'pass':<8} {'N':>6} {'d':>4} {'with':<9} {'old ms':>9} {'new/old':>8}"
+    print(f"{'kernel':<21} {'pass':<8} {'N':>6} {'d':>4} {'with':<9} {'old ms':>9} {'new/old':>8}"
           f" {'noise':>7}  O")
     slower = 0
     for case in cases():
@@ -113,7 +98,7 @@ def main():
             same = torch.equal(made["old"].o, made["new"].o)
             too_slow = ratio > given.limit + noise
             slower += too_slow
-            print(f"{case.kernel:<13} {pass_name:<8} {case.n_kv or case.n:>6} {case.d:>4}"
+            print(f"{case.kernel:<21} {pass_name:<8} {case.n_kv or case.n:>6} {case.d:>4}"
                   f" {case.label:<9} {medians['old']:>9.4f} {ratio:>8.4f} {noise:>7.4f}"
                   f"  {'identical' if same else 'other bits'}{'  SLOWER' if too_slow else ''}",
                   flush=True)

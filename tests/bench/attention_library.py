@@ -1,36 +1,10 @@
-"""libattnscope_kernels.so from Python: the C interface's structs, and one kernel on PyTorch's tensors."""
+"""libattnscope_kernels.so from Python: the C interface, and one kernel on PyTorch's tensors."""
 
 import ctypes
+import json
 import math
 
 import torch
-
-BF16 = 2  # attnscope_dtype
-
-
-class Problem(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32), ("dtype", ctypes.c_int32),
-        ("batch", ctypes.c_int64), ("heads", ctypes.c_int64), ("kv_heads", ctypes.c_int64),
-        ("seq_len", ctypes.c_int64), ("kv_len", ctypes.c_int64), ("head_dim", ctypes.c_int64),
-        ("mask_left", ctypes.c_int64), ("mask_right", ctypes.c_int64),
-        ("mask_alignment", ctypes.c_int32), ("reserved", ctypes.c_int32),
-        ("soft_cap", ctypes.c_double), ("alibi_slopes", ctypes.POINTER(ctypes.c_double)),
-        ("dropout_probability", ctypes.c_double), ("dropout_seed", ctypes.c_uint64),
-        ("dropout_first_batch", ctypes.c_int64), ("dropout_first_head", ctypes.c_int64),
-        ("key_lengths", ctypes.POINTER(ctypes.c_int64)),
-        ("cu_seqlens_q", ctypes.POINTER(ctypes.c_int64)),
-        ("cu_seqlens_k", ctypes.POINTER(ctypes.c_int64)), ("sequences", ctypes.c_int64),
-        ("block_mask", ctypes.POINTER(ctypes.c_uint8)),
-        ("block_mask_rows", ctypes.c_int64), ("block_mask_cols", ctypes.c_int64),
-        ("block_mask_tile_rows", ctypes.c_int64), ("block_mask_tile_cols", ctypes.c_int64)]
-
-
-class Kernel(ctypes.Structure):
-    _fields_ = [
-        ("struct_size", ctypes.c_uint32), ("carry", ctypes.c_int32), ("name", ctypes.c_char_p),
-        ("block_rows", ctypes.c_int64), ("block_cols", ctypes.c_int64),
-        ("deterministic", ctypes.c_int32), ("reserved", ctypes.c_int32)]
 
 
 class Tensor(ctypes.Structure):
@@ -41,18 +15,12 @@ class Tensor(ctypes.Structure):
 
 class Pass(ctypes.Structure):
     _fields_ = [
-        ("struct_size", ctypes.c_uint32), ("reserved", ctypes.c_uint32),
-        ("problem", ctypes.POINTER(Problem)), ("kernel", ctypes.POINTER(Kernel)),
+        ("struct_size", ctypes.c_uint64),
         ("q", Tensor), ("k", Tensor), ("v", Tensor), ("o", Tensor),
         ("lse_dev", ctypes.c_void_p), ("workspace_dev", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_uint64), ("stream", ctypes.c_void_p),
         ("d_o", Tensor), ("dq", Tensor), ("dk", Tensor), ("dv", Tensor),
         ("forward_workspace_dev", ctypes.c_void_p)]
-
-
-def sized(struct, **fields):
-    """A struct of the C interface with its own size filled in."""
-    return struct(struct_size=ctypes.sizeof(struct), **fields)
 
 
 def view(tensor):
@@ -68,6 +36,8 @@ class Library:
         self.lib = ctypes.CDLL(path)
         self.lib.attnscope_last_message.restype = ctypes.c_char_p
         self.lib.attnscope_kernels_commit.restype = ctypes.c_char_p
+        self.lib.attnscope_run_workspace.restype = ctypes.c_uint64
+        self.lib.attnscope_run_destroy.argtypes = [ctypes.c_void_p]
         self.session = ctypes.c_void_p()
         self.call("attnscope_session_open", 0, ctypes.byref(self.session))
 
@@ -82,60 +52,71 @@ class Library:
         return self.lib.attnscope_kernels_has_local_changes() != 0
 
 
-class Ours:
-    """One of AttnScope's kernels on given tensors."""
+class Run:
+    """One pass of a kernel and its workspace; `description` as in a scene."""
 
-    def __init__(self, library, kernel, q, k, v, causal, dO=None, **fields):
+    def __init__(self, library, description, device):
+        self.library, self.handle = library, ctypes.c_void_p()
+        library.call("attnscope_run_create", json.dumps(description).encode(),
+                     ctypes.byref(self.handle))
+        needed = library.lib.attnscope_run_workspace(self.handle)
+        self.workspace = torch.empty(max(needed, 256), dtype=torch.uint8, device=device)
+
+    def __del__(self):
+        self.library.lib.attnscope_run_destroy(self.handle)
+
+    def bind(self, lse, **tensors):
+        """Sets the tensors that launch() passes on."""
+        self.memory = Pass(struct_size=ctypes.sizeof(Pass), lse_dev=lse.data_ptr(),
+                           workspace_dev=self.workspace.data_ptr(),
+                           workspace_bytes=self.workspace.numel(),
+                           **{name: view(tensor) for name, tensor in tensors.items()})
+
+    def launch(self):
+        self.memory.stream = torch.cuda.current_stream().cuda_stream
+        self.library.call("attnscope_run_launch", self.library.session, self.handle,
+                          ctypes.byref(self.memory))
+
+
+class Ours:
+    """One of AttnScope's kernels on given bf16 tensors."""
+
+    def __init__(self, library, kernel, q, k, v, mask, dO=None, problem=None, **fields):
         """`kernel`: its name, and behind an @ its tiles if not the default ones: "flash2@128x128".
-        A ! at the end: with dQ in a fixed order. `fields`: further fields of Problem, which replace
-        those set here."""
-        fixed = kernel.endswith("!")
+        A ! at the end: with dQ in a fixed order. `problem` and `fields`: more fields of the problem
+        and of the run, as scenes have them."""
         name, _, tiles = kernel.rstrip("!").partition("@")
-        rows, cols = map(int, tiles.split("x")) if tiles else (0, 0)
-        self.library = library
         b, h, n, d = q.shape
-        mask = {"mask_left": -1, "mask_right": 0 if causal else -1}
-        self.problem = sized(Problem, dtype=BF16, batch=b, heads=h, kv_heads=k.shape[1], seq_len=n,
-                             kv_len=k.shape[2], head_dim=d, **(mask | fields))
-        self.kernel = sized(Kernel, name=name.encode(), block_rows=rows, block_cols=cols,
-                            deterministic=int(fixed))
+        self.library = library
+        self.description = {
+            "algorithm": name, "deterministic": kernel.endswith("!"),
+            "problem": {"dtype": "bf16", "batch": b, "heads": h, "kv_heads": k.shape[1],
+                        "seq_len": n, "kv_len": k.shape[2], "head_dim": d, "mask": mask,
+                        **(problem or {})}, **fields}
+        if tiles:
+            rows, cols = map(int, tiles.split("x"))
+            self.description["tiling"] = {"Br": rows, "Bc": cols}
         self.o = torch.full_like(q, math.nan)
         self.lse = torch.full((b, h, n), math.nan, dtype=torch.float32, device=q.device)
-        self.workspace = self.allocate("attnscope_forward_workspace", q.device)
-        self.forward_call = sized(
-            Pass, q=view(q), k=view(k), v=view(v), o=view(self.o), lse_dev=self.lse.data_ptr(),
-            workspace_dev=self.workspace.data_ptr(), workspace_bytes=self.workspace.numel())
-        self.forward_call.problem = ctypes.pointer(self.problem)
-        self.forward_call.kernel = ctypes.pointer(self.kernel)
-        self.inputs = (q, k, v, dO)
-        self.backward_call = None
+        self.inputs = {"q": q, "k": k, "v": v}
+        self.dO = dO
+        self.run = self.pass_run("forward")
+        self.run.bind(self.lse, **self.inputs, o=self.o)
+        self.backward_run = None
 
-    def allocate(self, query, device):
-        size = ctypes.c_uint64()
-        self.library.call(query, ctypes.byref(self.problem), ctypes.byref(self.kernel),
-                          ctypes.byref(size))
-        return torch.empty(max(size.value, 256), dtype=torch.uint8, device=device)
+    def pass_run(self, pass_name):
+        return Run(self.library, self.description | {"pass": pass_name}, self.o.device)
 
     def forward(self):
-        self.forward_call.stream = torch.cuda.current_stream().cuda_stream
-        self.library.call("attnscope_forward_launch", self.library.session,
-                          ctypes.byref(self.forward_call))
+        self.run.launch()
 
     def prepare_backward(self):
-        q, k, v, dO = self.inputs
-        self.dq, self.dk, self.dv = (torch.full_like(t, math.nan) for t in (q, k, v))
-        self.backward_workspace = self.allocate("attnscope_backward_workspace", q.device)
-        self.backward_call = sized(
-            Pass, q=view(q), k=view(k), v=view(v), o=view(self.o), d_o=view(dO),
-            dq=view(self.dq), dk=view(self.dk), dv=view(self.dv), lse_dev=self.lse.data_ptr(),
-            forward_workspace_dev=self.workspace.data_ptr(),
-            workspace_dev=self.backward_workspace.data_ptr(),
-            workspace_bytes=self.backward_workspace.numel())
-        self.backward_call.problem = ctypes.pointer(self.problem)
-        self.backward_call.kernel = ctypes.pointer(self.kernel)
+        self.dq, self.dk, self.dv = (torch.full_like(t, math.nan) for t in self.inputs.values())
+        self.backward_run = self.pass_run("backward")
+        self.backward_run.bind(self.lse, **self.inputs, o=self.o, d_o=self.dO,
+                               dq=self.dq, dk=self.dk, dv=self.dv)
+        self.backward_run.memory.forward_workspace_dev = self.run.workspace.data_ptr()
         self.forward()
 
     def backward(self):
-        self.backward_call.stream = torch.cuda.current_stream().cuda_stream
-        self.library.call("attnscope_backward_launch", self.library.session,
-                          ctypes.byref(self.backward_call))
+        self.backward_run.launch()

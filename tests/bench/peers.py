@@ -175,7 +175,8 @@ def time_round(makers, pass_name, shape, repeats):
 def run_pass(library, kernels, pass_name, inputs, row, repeats):
     q, k, v, dO = inputs
     shape, causal = shape_of(row), row["causal"]
-    makers = {**{name: lambda name=name: Ours(library, name, q, k, v, causal, dO)
+    mask = "causal" if causal else "none"
+    makers = {**{name: lambda name=name: Ours(library, name, q, k, v, mask, dO)
                  for name in kernels if pass_name == "backward" or not name.endswith("!")},
               **{name: lambda name=name: Peer(PEERS[name], q, k, v, causal, dO) for name in PEERS}}
     ours, medians, failures, skipped = time_round(makers, pass_name, shape, repeats)
@@ -207,7 +208,7 @@ def decode(library, d, repeats, copy_rate, heads=8, keys=65536):
     q = torch.randn(1, heads, 1, d, device="cuda", dtype=torch.bfloat16)
     k, v = (torch.randn(1, heads, keys, d, device="cuda", dtype=torch.bfloat16) for _ in range(2))
     sweep = torch.randn(1 << 26, device="cuda")  # 256 MiB, more than any L2
-    ours = Ours(library, "split_kv", q, k, v, False)
+    ours = Ours(library, "split_kv", q, k, v, "none")
     peers = {name: Peer(backend, q, k, v, False, None) for name, backend in PEERS.items()}
     ours.forward()
     torch.cuda.synchronize()

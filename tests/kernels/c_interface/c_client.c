@@ -11,8 +11,9 @@ typedef uint32_t (*version_function)(void);
 typedef const char* (*message_function)(void);
 typedef attnscope_status (*open_function)(int32_t, attnscope_session**);
 typedef void (*close_function)(attnscope_session*);
-typedef attnscope_status (*workspace_function)(const attnscope_problem*, const attnscope_kernel*,
-                                               uint64_t*);
+typedef attnscope_status (*create_function)(const char*, attnscope_run**);
+typedef void (*destroy_function)(attnscope_run*);
+typedef uint64_t (*workspace_function)(const attnscope_run*);
 
 int c_client_run(const char* library, char* message, size_t message_size) {
   void* handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
@@ -21,18 +22,25 @@ int c_client_run(const char* library, char* message, size_t message_size) {
   message_function last_message = (message_function)dlsym(handle, "attnscope_last_message");
   open_function open_session = (open_function)dlsym(handle, "attnscope_session_open");
   close_function close_session = (close_function)dlsym(handle, "attnscope_session_close");
-  workspace_function workspace = (workspace_function)dlsym(handle, "attnscope_forward_workspace");
-  if (!version || !last_message || !open_session || !close_session || !workspace) {
+  create_function create_run = (create_function)dlsym(handle, "attnscope_run_create");
+  destroy_function destroy_run = (destroy_function)dlsym(handle, "attnscope_run_destroy");
+  workspace_function workspace = (workspace_function)dlsym(handle, "attnscope_run_workspace");
+  if (!version || !last_message || !open_session || !close_session || !create_run || !destroy_run ||
+      !workspace) {
     return C_CLIENT_NO_FUNCTION;
   }
   if (version() != ATTNSCOPE_KERNELS_VERSION) return C_CLIENT_OTHER_VERSION;
 
+  attnscope_run* run = NULL;
+  if (create_run("{\"algorithm\": \"standard\", \"problem\": {\"batch\": 2, \"heads\": 4, "
+                 "\"kv_heads\": 4, \"seq_len\": 1024, \"head_dim\": 64, \"dtype\": \"bf16\"}}",
+                 &run) != ATTNSCOPE_OK) {
+    snprintf(message, message_size, "%s", last_message());
+    return C_CLIENT_NO_RUN;
+  }
   /* at least S and P of standard attention */
-  attnscope_problem problem = {
-      sizeof problem, ATTNSCOPE_BF16, 2, 4, 4, 1024, 1024, 64, -1, -1, 0, 0};
-  attnscope_kernel kernel = {sizeof kernel, ATTNSCOPE_CARRY_PROBLEM, "standard", 0, 0};
-  uint64_t bytes = 0;
-  if (workspace(&problem, &kernel, &bytes) != ATTNSCOPE_OK) return C_CLIENT_NO_WORKSPACE;
+  const uint64_t bytes = workspace(run);
+  destroy_run(run);
   if (bytes < UINT64_C(2) * 2 * 4 * 1024 * 1024 * 2) return C_CLIENT_NO_WORKSPACE;
 
   attnscope_session* session = NULL;

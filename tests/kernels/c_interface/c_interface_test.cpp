@@ -1,7 +1,9 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <array>
+#include <string>
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/recording/build_info.h"
@@ -15,28 +17,41 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 using ::testing::StrEq;
 
-attnscope_problem valid_problem() {
-  attnscope_problem problem{};
-  problem.struct_size = sizeof problem;
-  problem.dtype = ATTNSCOPE_BF16;
-  problem.batch = problem.heads = problem.kv_heads = 1;
-  problem.seq_len = problem.kv_len = 256;
-  problem.head_dim = 64;
-  problem.mask_left = problem.mask_right = -1;
-  return problem;
+/// A run of the C interface, destroyed with the object.
+class CRun {
+ public:
+  explicit CRun(const std::string& json) : status_(attnscope_run_create(json.c_str(), &run_)) {}
+  ~CRun() { attnscope_run_destroy(run_); }
+  CRun(const CRun&) = delete;
+  CRun& operator=(const CRun&) = delete;
+
+  attnscope_status status() const { return status_; }
+  std::uint64_t workspace() const { return attnscope_run_workspace(run_); }
+
+ private:
+  attnscope_run* run_ = nullptr;
+  const attnscope_status status_;
+};
+
+/// A run of 256 queries and keys at d = 64 with more fields of the problem and of the run.
+std::string described(const std::string& algorithm, const std::string& problem = "",
+                      const std::string& run = "") {
+  return fmt::format(R"({{"algorithm": "{}", {} "problem": {{"batch": 1, "heads": 2, "kv_heads": 2,
+                      {} "seq_len": 256, "head_dim": 64, "dtype": "bf16"}}}})",
+                     algorithm, run, problem);
 }
 
-attnscope_kernel valid_kernel(const char* name) {
-  attnscope_kernel kernel{};
-  kernel.struct_size = sizeof kernel;
-  kernel.name = name;
-  return kernel;
+/// Bytes of the workspace of a run that must be accepted.
+std::uint64_t workspace_of(const std::string& json) {
+  const CRun run(json);
+  EXPECT_EQ(run.status(), ATTNSCOPE_OK) << attnscope_last_message();
+  return run.workspace();
 }
 
-/// The message of a workspace query that must be rejected.
-std::string refusal(const attnscope_problem* problem, const attnscope_kernel* kernel) {
-  std::uint64_t bytes = 0;
-  EXPECT_EQ(attnscope_forward_workspace(problem, kernel, &bytes), ATTNSCOPE_INVALID_REQUEST);
+/// The message of a run that must be rejected.
+std::string refusal(const std::string& json) {
+  const CRun run(json);
+  EXPECT_EQ(run.status(), ATTNSCOPE_INVALID_REQUEST) << json;
   return attnscope_last_message();
 }
 
@@ -53,81 +68,69 @@ TEST(CInterface, AClientInPlainCRunsOrIsToldWhyNot) {
 }
 
 TEST(CInterface, AnswersWorkspaceQueriesWithoutAGpu) {
-  const attnscope_problem problem = valid_problem();
-  const attnscope_kernel standard = valid_kernel("standard");
-  const attnscope_kernel flash2 = valid_kernel("flash2");
-  std::uint64_t bytes = 1;
-  ASSERT_EQ(attnscope_forward_workspace(&problem, &flash2, &bytes), ATTNSCOPE_OK);
-  EXPECT_EQ(bytes, 256u);  // the counter of row tiles that Hopper's program takes
+  EXPECT_EQ(workspace_of(described("flash2")),
+            256u);  // the counter of row tiles of Hopper's program
   EXPECT_THAT(attnscope_last_message(), StrEq(""));
-  ASSERT_EQ(attnscope_forward_workspace(&problem, &standard, &bytes), ATTNSCOPE_OK);
-  EXPECT_GE(bytes, 2u * 256 * 256 * 2);
+  constexpr std::uint64_t kScoreBytes = 2 * 256 * 256 * 2;
+  EXPECT_EQ(workspace_of(described("standard")), 2 * kScoreBytes);
 }
 
-TEST(CInterface, NamesTheFieldOfAnErrorAsRecordingsSpellIt) {
-  attnscope_problem problem = valid_problem();
-  problem.heads = 3;
-  problem.kv_heads = 2;
-  const attnscope_kernel flash2 = valid_kernel("flash2");
-  EXPECT_THAT(refusal(&problem, &flash2), HasSubstr("kv_heads"));
+TEST(CInterface, EveryPartOfADescriptionCounts) {
+  constexpr std::uint64_t kScoreBytes = 2 * 256 * 256 * 2, kRowBytes = 2 * 256 * 4;
+  EXPECT_EQ(workspace_of(described("standard", R"("dropout": {"probability": 0.1},)")),
+            3 * kScoreBytes);
+  EXPECT_EQ(workspace_of(described("flash1", "", R"("carry": "fp32",)")),
+            2 * kRowBytes + 2 * 256 * 64 * 4);
+  EXPECT_EQ(workspace_of(described("flash1", "", R"("pass": "backward",)")), 0u);
+  EXPECT_GT(workspace_of(described("flash2", "", R"("pass": "backward",)")), 2 * 256 * 64 * 4u);
+  EXPECT_EQ(workspace_of(described("flash2", "", R"("switches": "instructions=mma",)")), 0u);
+  const auto of_mask = [](const char* pattern) {
+    return workspace_of(described(
+        "block_sparse2", "",
+        fmt::format(R"("tiling": {{"Br": 16, "Bc": 16}}, "block_mask": "{}",)", pattern)));
+  };
+  EXPECT_GT(of_mask("random:0.9,7"), of_mask("local-global:0,0"));
+  EXPECT_EQ(workspace_of(described("flash1", R"("alibi": [0.5, 0.25], "softcap": 30,
+                                   "key_lengths": [17], "mask": "window:9,0",)")),
+            2 * kRowBytes);
 }
 
-TEST(CInterface, RefusesAStructThatIsTooShort) {
-  attnscope_problem problem = valid_problem();
-  problem.struct_size = 8;
-  const attnscope_kernel kernel = valid_kernel("flash2");
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("problem.struct_size is 8"));
-  problem.struct_size = 0;
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("problem.struct_size is 0"));
+TEST(CInterface, RefusesWhatNoKernelRunsInOneLine) {
+  EXPECT_THAT(refusal(described("flash2", R"("mask": "diagonal",)")), HasSubstr("diagonal"));
+  EXPECT_THAT(refusal(described("flash9")), HasSubstr("flash9"));
+  EXPECT_THAT(refusal(described("flash1", "", R"("pass": "both",)")), HasSubstr("pass"));
+  EXPECT_THAT(refusal(R"({"problem": {"seq_len": 64, "head_dim": 300}})"), HasSubstr("head_dim"));
+  EXPECT_THAT(refusal(described("flash2", R"("softcap": -1,)")), HasSubstr("softcap"));
+  EXPECT_THAT(refusal(described("flash2", R"("key_lengths": [300],)")), HasSubstr("key_lengths"));
+  EXPECT_THAT(refusal(described("flash2", "", R"("tiling": {"Br": 64, "Bc": 24},)")),
+              HasSubstr("64x24"));
+  EXPECT_THAT(refusal(described("flash2", "", R"("switches": "stages=9",)")),
+              HasSubstr("switch stages is '9'"));
 }
 
-TEST(CInterface, TakesALongerStructWhoseNewFieldsAreUnused) {
-  struct NewerProblem {
-    attnscope_problem known;
-    std::int64_t new_field;
-  } newer{valid_problem(), 0};
-  newer.known.struct_size = sizeof newer;
-  const attnscope_kernel kernel = valid_kernel("flash2");
-  std::uint64_t bytes = 1;
-  EXPECT_EQ(attnscope_forward_workspace(&newer.known, &kernel, &bytes), ATTNSCOPE_OK)
-      << attnscope_last_message();
-  newer.new_field = 3;
-  EXPECT_THAT(refusal(&newer.known, &kernel), HasSubstr("that this library supports"));
+TEST(CInterface, RefusesFieldsThatARunDoesNotHave) {
+  EXPECT_THAT(refusal(described("flash2", "", R"("switch": "stages=1",)")),
+              HasSubstr("switch is not a field of a run; did you mean switches?"));
+  EXPECT_THAT(refusal(described("flash2", R"("headdim": 64,)")),
+              HasSubstr("problem/headdim is not a field of a run; did you mean problem/head_dim?"));
 }
 
-TEST(CInterface, RefusesNullPointersAndUnknownValues) {
-  const attnscope_kernel kernel = valid_kernel("flash2");
-  attnscope_problem problem = valid_problem();
-  EXPECT_THAT(refusal(nullptr, &kernel), HasSubstr("problem is NULL"));
-  EXPECT_THAT(refusal(&problem, nullptr), HasSubstr("kernel is NULL"));
-
-  problem.dtype = 7;
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("dtype is 7"));
-  problem = valid_problem();
-  problem.seq_len = 0;
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("seq_len is 0"));
-  problem = valid_problem();
-  problem.head_dim = 300;
-  EXPECT_THAT(refusal(&problem, &kernel), HasSubstr("300"));
-
-  problem = valid_problem();
-  const attnscope_kernel unknown = valid_kernel("flash9");
-  EXPECT_THAT(refusal(&problem, &unknown), HasSubstr("standard, flash1, flash2"));
-  const attnscope_kernel nameless = valid_kernel(nullptr);
-  EXPECT_THAT(refusal(&problem, &nameless), HasSubstr("name is NULL"));
-  attnscope_kernel tiled = valid_kernel("flash2");
-  tiled.block_rows = 64;
-  EXPECT_THAT(refusal(&problem, &tiled), HasSubstr("Bc is 0"));
-  attnscope_kernel carried = valid_kernel("flash1");
-  carried.carry = -1;
-  EXPECT_THAT(refusal(&problem, &carried), HasSubstr("carry is -1"));
+TEST(CInterface, RefusesTextThatIsNoDescription) {
+  EXPECT_THAT(refusal(""), HasSubstr("the run"));
+  EXPECT_THAT(refusal("flash2"), HasSubstr("the run"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("object"));
+  EXPECT_THAT(refusal(R"({"algorithm": "flash2"})"), HasSubstr("problem"));
+  attnscope_run* run = nullptr;
+  EXPECT_EQ(attnscope_run_create(nullptr, &run), ATTNSCOPE_INVALID_REQUEST);
+  EXPECT_THAT(attnscope_last_message(), HasSubstr("json is NULL"));
+  EXPECT_EQ(attnscope_run_create("{}", nullptr), ATTNSCOPE_INVALID_REQUEST);
+  EXPECT_EQ(attnscope_run_workspace(nullptr), 0u);
 }
 
 TEST(CInterface, CallsWithoutASessionAreRefused) {
   EXPECT_EQ(attnscope_session_open(0, nullptr), ATTNSCOPE_INVALID_REQUEST);
-  EXPECT_EQ(attnscope_forward_launch(nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
+  EXPECT_EQ(attnscope_run_launch(nullptr, nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
   EXPECT_THAT(attnscope_last_message(), HasSubstr("session is NULL"));
-  EXPECT_EQ(attnscope_backward_launch(nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
   attnscope_session_close(nullptr);
 }
 

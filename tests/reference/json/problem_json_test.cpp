@@ -220,5 +220,21 @@ TEST(ProblemJson, KeepsNamesOfFilesThatAreNotUtf8) {
   EXPECT_EQ(run_from_json(JsonObject(again, ""), {}), spec);
 }
 
+TEST(RunJson, EveryStoredFieldIsAMemberAndMistypedOnesAreNamed) {
+  RunSpec spec;
+  spec.problem.score.dropout.probability = 0.5;
+  spec.set_tiling({64, 64});
+  spec.variant.d_once = true;
+  spec.switches = {{"stages", "1"}};
+  nlohmann::json document;
+  store_run(spec, document);
+  EXPECT_NO_THROW(check_run_members(JsonObject(document, "")));
+  document["problem"]["dropout"]["probabilty"] = 0.5;
+  EXPECT_THAT([&] { check_run_members(JsonObject(document, "")); },
+              ThrowsMessage<JsonFieldError>(
+                  HasSubstr("problem/dropout/probabilty is not a field of a run; did you mean "
+                            "problem/dropout/probability?")));
+}
+
 }  // namespace
 }  // namespace attnscope
