@@ -27,36 +27,26 @@ std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionPro
       extras_text(problem), kernel.name);
 }
 
-/// The problem's first field of a score function, key lengths, packed sequences or a block mask.
-std::string_view field_of_extras(const AttentionProblem& problem, bool scores) {
-  if (!scores) return "block_mask";
+/// The problem's first field of a score function, key lengths or packed sequences.
+std::string_view field_of_extras(const AttentionProblem& problem) {
   if (problem.score.soft_cap) return "softcap";
   if (problem.score.has_alibi()) return "alibi";
   if (problem.score.has_dropout()) return "dropout";
-  if (problem.has_key_lengths()) return "key_lengths";
-  return problem.is_packed() ? "cu_seqlens_q" : "block_mask";
+  return problem.has_key_lengths() ? "key_lengths" : "cu_seqlens_q";
 }
 
-/// Checks score functions, key lengths, packed sequences and block masks.
+/// Checks score functions, key lengths and packed sequences.
 std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
   const TakesScores takes = kernel.takes_scores(problem.dtype);
-  if (takes == TakesScores::decoding) {
-    if (auto error = check_decoding(kernel, problem)) return error;
-  }
-  const bool takes_extras = takes != TakesScores::none;
-  std::string extras = takes_extras ? "" : extras_text(problem);
-  if (problem.block_mask != nullptr && !kernel.takes_block_mask) {
-    extras += extras.empty() ? "a block mask" : ", a block mask";
-  }
-  if (extras.empty()) return std::nullopt;
+  if (takes == TakesScores::decoding) return check_decoding(kernel, problem);
+  const std::string extras = extras_text(problem);
+  if (takes == TakesScores::all || extras.empty()) return std::nullopt;
   return invalid_field(
-      ErrorCode::not_applicable, field_of_extras(problem, !takes_extras),
-      "the problem has {}; kernel {} takes {}", extras, kernel.name,
-      takes_extras
-          ? "none"
-          : "plain softmax attention over whole sequences; standard, and flash1, flash2 and "
-            "block_sparse2 in fp16 and bf16, take score functions, key lengths and packed "
-            "sequences");
+      ErrorCode::not_applicable, field_of_extras(problem),
+      "the problem has {}; kernel {} takes plain softmax attention over whole sequences; standard, "
+      "and flash1, flash2 and block_sparse2 in fp16 and bf16, take score functions, key lengths "
+      "and packed sequences",
+      extras, kernel.name);
 }
 
 std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
@@ -115,23 +105,6 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
       ErrorCode::contradiction, "Br",
       "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the mask's tiles",
       of_mask.Br, of_mask.Bc, tiling.Br, tiling.Bc, kernel.name);
-}
-
-/// Checks the precision of O in HBM between passes.
-std::optional<Error> check_carry(const KernelInfo& kernel, PassKind pass, Carry carry) {
-  if (carry == Carry::problem) return std::nullopt;
-  if (pass == PassKind::backward) {
-    return invalid_field(ErrorCode::not_applicable, "carry",
-                         "{} is {}; the backward pass of kernel {} accepts only problem",
-                         field_name("carry"), to_string(carry), kernel.name);
-  }
-  if (!kernel.honours_carry) {
-    return invalid_field(
-        ErrorCode::not_applicable, "carry",
-        "{} is {}; kernel {} keeps no O in HBM between passes and accepts only problem",
-        field_name("carry"), to_string(carry), kernel.name);
-  }
-  return std::nullopt;
 }
 
 /// Checks that the hardware and cuBLAS support the grid and product dimensions.
@@ -246,7 +219,11 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
   const bool backward = run.pass() == PassKind::backward;
   if (auto error = validate(problem)) return error;
   if (auto error = check_pass(kernel, run.pass(), problem)) return error;
-  if (auto error = check_carry(kernel, run.pass(), run.asked.variant.carry)) return error;
+  if (backward && run.asked.variant.carry != Carry::problem) {
+    return invalid_field(ErrorCode::not_applicable, "carry",
+                         "{} is {}; the backward pass of kernel {} accepts only problem",
+                         field_name("carry"), to_string(run.asked.variant.carry), kernel.name);
+  }
   if (knobs.visit_hidden != 0 && problem.dtype == DType::fp32) {
     return invalid_field(ErrorCode::not_applicable, "visit_hidden",
                          "{} is for the kernels that use tensor cores; {} is fp32",

@@ -11,6 +11,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
+#include "kernels/resolve.h"
 #include "kernels/supports.h"
 #include "tests/support/kernel_run.h"
 
@@ -29,6 +30,12 @@ inline const KernelInfo& kernel_named(std::string_view name) {
   const KernelInfo* kernel = find_kernel(name);
   EXPECT_NE(kernel, nullptr) << name;
   return *kernel;
+}
+
+/// The message with which resolve() rejects the run, or "accepted".
+inline std::string answer(const RunSpec& spec) {
+  const auto run = resolve(spec);
+  return run ? "accepted" : words(run.error(), Reader::file);
 }
 
 /// The message of the rejection, or "accepted".

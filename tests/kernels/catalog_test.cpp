@@ -40,11 +40,15 @@ TEST(KernelCatalog, DescribesEveryKernel) {
 }
 
 TEST(KernelCatalog, RefusesABlockMask) {
-  AttentionProblem problem = problem_of(DType::bf16, 64);
-  problem.block_mask = test::listed_block_mask({1024, 1024}, 1, {{0}});
   for (const KernelInfo& kernel : catalog()) {
-    if (kernel.takes_block_mask) continue;
-    EXPECT_THAT(refusal(kernel, problem), HasSubstr("the problem has a block mask; kernel"));
+    RunSpec spec = test::kernel_run(kernel.name, problem_of(DType::bf16, 64)).asked;
+    spec.block_mask = parse_block_pattern("butterfly").value();
+    const std::string message = answer(spec);
+    if (kernel.takes_block_mask) {
+      EXPECT_EQ(message, "accepted");
+    } else {
+      EXPECT_THAT(message, HasSubstr("block_mask is for block_sparse and block_sparse2"));
+    }
   }
 }
 
@@ -253,8 +257,8 @@ TEST(KernelCatalog, TakesBothCausalAlignments) {
 TEST(KernelCatalog, TakesTheFp32CarryOnlyWhereOTravels) {
   const AttentionProblem problem = problem_of(DType::bf16, 64);
   EXPECT_EQ(refusal(kernel_named("flash1"), problem, std::nullopt, Carry::fp32), "accepted");
-  EXPECT_THAT(refusal(kernel_named("flash2"), problem, std::nullopt, Carry::fp32),
-              HasSubstr("carry is fp32"));
+  const auto carrying = test::kernel_run("flash2", problem, PassKind::forward, {}, Carry::fp32);
+  EXPECT_THAT(answer(carrying.asked), HasSubstr("carry fp32 is for flash1"));
   EXPECT_EQ(
       refusal(kernel_named("flash1"), problem_of(DType::bf16, 256), std::nullopt, Carry::fp32),
       "accepted");
