@@ -23,19 +23,19 @@ constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh
                                     .has_fp32 = true,
                                     .launch = "forward",
                                     .block_work = BlockWork::row_tile,
-                                    .tiles = flash2_forward_tiles,
+                                    .block_program = flash2_forward_block,
                                     .knobs = kFlash2Knobs,
-                                    .hopper_holds = has_hopper_forward,
+                                    .hopper_takes = flash2_hopper_forward_takes,
                                     .hopper_knobs = kFlash2HopperKnobs};
 constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.cuh",
                                      .has_fp32 = true,
                                      .launch = "backward",
                                      .block_work = BlockWork::column_tile,
                                      .dQ_order = DqOrder::fixed_on_request,
-                                     .tiles = flash2_backward_tiles,
+                                     .block_program = flash2_backward_block,
                                      .workspace = flash2_backward_workspace,
                                      .knobs = kBackwardKnobs,
-                                     .hopper_holds = has_hopper_gradients};
+                                     .hopper_takes = flash2_hopper_backward_takes};
 
 /// The pass of flash2, run on lists of tiles.
 constexpr KernelPass listed(KernelPass pass) {
@@ -69,16 +69,16 @@ constexpr std::array kCatalog{
                            .has_fp32 = true,
                            .launch = "forward",
                            .block_work = BlockWork::head,
-                           .tiles = flash1_forward_tiles,
+                           .block_program = flash1_forward_block,
                            .workspace = flash1_workspace,
                            .knobs = kFlash1Knobs},
                .backward = KernelPass{.source = "kernels/flash1/flash1_backward.cuh",
                                       .launch = "backward",
                                       .block_work = BlockWork::head,
-                                      .tiles = flash1_backward_tiles,
+                                      .block_program = flash1_backward_block,
                                       .workspace = flash1_backward_workspace,
                                       .knobs = kBackwardKnobs,
-                                      .hopper_holds = has_hopper_backward},
+                                      .hopper_takes = flash1_hopper_backward_takes},
                .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
@@ -104,7 +104,7 @@ constexpr std::array kCatalog{
                .forward = {.source = "kernels/split_kv/split_kv_partial.cuh",
                            .launch = "partial",
                            .block_work = BlockWork::split_of_row_tile,
-                           .tiles = split_kv_tiles,
+                           .block_program = split_kv_block,
                            .workspace = split_kv_workspace,
                            .knobs = kSplitKvKnobs},
                .programs = split_kv_programs},
@@ -118,7 +118,7 @@ bool KernelPass::has_hopper_program(const AttentionProblem& problem, const Tilin
     return values.*knob.member == knob.values.front().value ||
            std::ranges::find(hopper_knobs, knob.name) != hopper_knobs.end();
   });
-  return hopper_holds != nullptr && has_all && hopper_holds(problem, tiling, values);
+  return hopper_takes != nullptr && has_all && hopper_takes(problem, tiling, values);
 }
 
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {

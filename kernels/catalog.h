@@ -31,25 +31,24 @@ KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_pro
 
 /// The program of a pass's launch with the matrix products, in the run's tiling, whose sides are
 /// multiples of 16. flash1's forward pass has fewer stages in less shared memory.
-using TilesProgram = BlockProgram(const ResolvedRun& run, Index shared_bytes_per_block,
-                                  const LaunchKind& kind);
-TilesProgram flash1_forward_tiles, flash1_backward_tiles;
-TilesProgram flash2_forward_tiles, flash2_backward_tiles;
-TilesProgram split_kv_tiles;
+using BlockProgramOf = BlockProgram(const ResolvedRun& run, Index shared_bytes_per_block,
+                                    const LaunchKind& kind);
+BlockProgramOf flash1_forward_block, flash1_backward_block;
+BlockProgramOf flash2_forward_block, flash2_backward_block;
+BlockProgramOf split_kv_block;
 
-/// Whether the program with Hopper's instructions computes a problem in these tiles. Of the
+/// Whether a pass's program with Hopper's instructions computes a problem in these tiles. Of the
 /// switches, it considers only those that change shared memory (stages, schedule):
 /// KernelPass::has_hopper_program() rejects those that the program does not have.
-using HopperHolds = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
-/// flash1, backward: plain softmax attention in 16-bit precision, with one head dimension and
-/// tiling.
-HopperHolds has_hopper_backward;
-/// flash2, backward: plain softmax attention in 16-bit precision, with rows that bulk copies accept
-/// and tilings whose gradients fit in a thread block's registers.
-HopperHolds has_hopper_gradients;
-/// flash2, forward: 16-bit precision, rows that bulk copies accept (multiples of 16 bytes), tilings
-/// whose O, S and P fit in a thread block's registers and whose tiles fit in its shared memory.
-HopperHolds has_hopper_forward;
+using HopperTakes = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
+/// Plain softmax attention in 16-bit precision, with one head dimension and tiling.
+HopperTakes flash1_hopper_backward_takes;
+/// Plain softmax attention in 16-bit precision, with rows that bulk copies accept and tilings whose
+/// gradients fit in a thread block's registers.
+HopperTakes flash2_hopper_backward_takes;
+/// 16-bit precision, rows that bulk copies accept (multiples of 16 bytes), tilings whose O, S and P
+/// fit in a thread block's registers and whose tiles fit in its shared memory.
+HopperTakes flash2_hopper_forward_takes;
 
 /// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
@@ -69,13 +68,13 @@ struct KernelPass {
   std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
-  TilesProgram* tiles = nullptr;                 ///< null if cuBLAS chooses the tiles
+  BlockProgramOf* block_program = nullptr;       ///< null if cuBLAS chooses the tiles
   WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  HopperHolds* hopper_holds = nullptr;  ///< null: it has no program with Hopper's instructions
+  HopperTakes* hopper_takes = nullptr;  ///< null: it has no program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
-  /// Whether a Hopper GPU runs that program: hopper_holds() accepts the problem, and only
+  /// Whether a Hopper GPU runs that program: hopper_takes() accepts the problem, and only
   /// `hopper_knobs` differ from their defaults.
   bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs) const;
@@ -103,8 +102,8 @@ struct KernelInfo {
     return kind == PassKind::backward ? backward.value() : forward;
   }
   /// null if there is no such pass or cuBLAS chooses the tiles
-  TilesProgram* tiles(PassKind kind) const {
-    return kind != PassKind::backward || backward ? pass(kind).tiles : nullptr;
+  BlockProgramOf* block_program(PassKind kind) const {
+    return kind != PassKind::backward || backward ? pass(kind).block_program : nullptr;
   }
   TakesScores takes_scores(DType dtype) const {
     return dtype == DType::fp32 ? fp32_scores : scores;

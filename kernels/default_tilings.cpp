@@ -170,7 +170,7 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   if (!takes_pass(kernel, pass, problem.dtype) || problem.d < 1 || problem.d > kMaxKernelHeadDim) {
     return {};
   }
-  if (kernel.pass(pass).tiles == nullptr) {
+  if (kernel.pass(pass).block_program == nullptr) {
     return {is_fp32 ? kCublasFp32Tiling : kCublasTiling};
   }
   if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
@@ -209,12 +209,13 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
     if (shortest != lines.end()) return shortest->tiling;
   }
   const Index most_bytes = target.shared_bytes_per_block;
-  const auto tiles = kernel.pass(pass).tiles;
+  const auto block_program = kernel.pass(pass).block_program;
   ResolvedRun run{.problem = problem};
   run.asked.variant.carry = carry;
   const auto fits = [&](const Tiling& tiling) {
     run.tiling = tiling;
-    return tiles == nullptr || tiles(run, most_bytes, {}).shared_bytes <= most_bytes;
+    return block_program == nullptr ||
+           block_program(run, most_bytes, {}).shared_bytes <= most_bytes;
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();

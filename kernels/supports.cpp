@@ -67,7 +67,7 @@ constexpr Index kMostListedTiles = Index{1} << 27;
 /// tiling from these.
 std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
                                         const std::vector<Tiling>& tilings) {
-  if (kernel.forward.tiles == nullptr || !problem.is_packed()) return std::nullopt;
+  if (kernel.forward.block_program == nullptr || !problem.is_packed()) return std::nullopt;
   const Tiling smallest = *std::ranges::min_element(
       tilings, {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
   Index tiles = 0;
@@ -135,7 +135,7 @@ std::string block_limit(ResolvedRun run, const Tiling& tiling, const Knobs& knob
   }
   run.tiling = tiling;
   const BlockProgram block =
-      kernel_of(run).pass(run.pass()).tiles(run, kMostSharedBytes, {.knobs = knobs});
+      kernel_of(run).pass(run.pass()).block_program(run, kMostSharedBytes, {.knobs = knobs});
   if (!block.limit.empty() || block.shared_bytes <= kMostSharedBytes) return block.limit;
   return fmt::format(
       "a thread block would need {} bytes of shared memory, and no GPU has more than {}",
@@ -148,7 +148,7 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling, 
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const Carry carry = run.asked.variant.carry;
-  if (kernel.pass(run.pass()).tiles == nullptr) {
+  if (kernel.pass(run.pass()).block_program == nullptr) {
     if (default_tilings(kernel, run.pass(), problem).front() == tiling) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",

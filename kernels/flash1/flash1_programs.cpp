@@ -34,7 +34,7 @@ std::string forward_columns(const ResolvedRun& run, Index width) {
 
 }  // namespace
 
-BlockProgram flash1_forward_tiles(const ResolvedRun& run, Index shared_bytes_per_block,
+BlockProgram flash1_forward_block(const ResolvedRun& run, Index shared_bytes_per_block,
                                   const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const auto& [Br, Bc] = run.tiling;
@@ -61,7 +61,7 @@ BlockProgram flash1_forward_tiles(const ResolvedRun& run, Index shared_bytes_per
       problem.dtype, kind);
 }
 
-BlockProgram flash1_backward_tiles(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
+BlockProgram flash1_backward_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
                                    const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const auto& [Br, Bc] = run.tiling;
@@ -84,8 +84,8 @@ BlockProgram flash1_backward_tiles(const ResolvedRun& run, Index /*shared_bytes_
       problem.dtype, kind);
 }
 
-bool has_hopper_backward(const AttentionProblem& problem, const Tiling& tiling,
-                         const Knobs& /*knobs*/) {
+bool flash1_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
+                                  const Knobs& /*knobs*/) {
   return problem.dtype != DType::fp32 && !score_features(problem).any() &&
          problem.d == kFlash1HopperHeadDim && tiling == kFlash1HopperTiling;
 }
@@ -97,12 +97,12 @@ std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   if (run.pass() == PassKind::backward) {
     return {{"initialise", rows_program("attnscope::kernels::flash1_zero_dq")},
-            {"backward", flash1_backward_tiles(run, target.shared_bytes_per_block, kind)}};
+            {"backward", flash1_backward_block(run, target.shared_bytes_per_block, kind)}};
   }
   std::vector<LaunchProgram> programs = {
       {"initialise",
        rows_program(instance_of("flash1_initialise", element_type(carried_type(run))))},
-      {"forward", flash1_forward_tiles(run, target.shared_bytes_per_block, kind)}};
+      {"forward", flash1_forward_block(run, target.shared_bytes_per_block, kind)}};
   if (run.asked.variant.carry == Carry::fp32) {
     programs.push_back(
         {"convert", rows_program(instance_of("flash1_convert", element_type(run.problem.dtype)))});

@@ -59,7 +59,7 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
 
 }  // namespace
 
-BlockProgram flash2_forward_tiles(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
+BlockProgram flash2_forward_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
                                   const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
@@ -96,7 +96,7 @@ BlockProgram flash2_forward_tiles(const ResolvedRun& run, Index /*shared_bytes_p
       kind);
 }
 
-BlockProgram flash2_backward_tiles(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
+BlockProgram flash2_backward_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
                                    const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const auto& [Br, Bc] = run.tiling;
@@ -122,8 +122,8 @@ BlockProgram flash2_backward_tiles(const ResolvedRun& run, Index /*shared_bytes_
                           problem.dtype, kind);
 }
 
-bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
-                          const Knobs& /*knobs*/) {
+bool flash2_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
+                                  const Knobs& /*knobs*/) {
   const Index width = padded_head_dim(problem.d);
   return problem.dtype != DType::fp32 && !score_features(problem).any() &&
          problem.d % kHopperRowStep == 0 &&
@@ -133,7 +133,8 @@ bool has_hopper_gradients(const AttentionProblem& problem, const Tiling& tiling,
 static_assert(!flash2_hopper_holds(64, {64 * (kMaxConsumers + 1), 64}),
               "flash2's kernel has more consumers than its model");
 
-bool has_hopper_forward(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs) {
+bool flash2_hopper_forward_takes(const AttentionProblem& problem, const Tiling& tiling,
+                                 const Knobs& knobs) {
   const Index width = padded_head_dim(problem.d);
   return problem.dtype != DType::fp32 && problem.d % kHopperRowStep == 0 &&
          flash2_hopper_holds(width, tiling) &&
@@ -148,10 +149,10 @@ std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const Program
                                            const LaunchKind& kind) {
   const Index shared_bytes = target.shared_bytes_per_block;
   if (run.pass() == PassKind::forward) {
-    return {{"forward", flash2_forward_tiles(run, shared_bytes, kind)}};
+    return {{"forward", flash2_forward_block(run, shared_bytes, kind)}};
   }
   return {{"preprocess", rows_program(run.problem, "flash2_preprocess")},
-          {"backward", flash2_backward_tiles(run, shared_bytes, kind)},
+          {"backward", flash2_backward_block(run, shared_bytes, kind)},
           {"convert", rows_program(run.problem, "flash2_convert_dq")}};
 }
 

@@ -21,7 +21,7 @@ BlockProgram combine_program(const AttentionProblem& problem) {
 
 }  // namespace
 
-BlockProgram split_kv_tiles(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
+BlockProgram split_kv_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
                             const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
@@ -43,7 +43,7 @@ BlockProgram split_kv_tiles(const ResolvedRun& run, Index /*shared_bytes_per_blo
 
 std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const ProgramTarget& target,
                                              const LaunchKind& kind) {
-  return {{"partial", split_kv_tiles(run, target.shared_bytes_per_block, kind)},
+  return {{"partial", split_kv_block(run, target.shared_bytes_per_block, kind)},
           {"combine", combine_program(run.problem)}};
 }
 
