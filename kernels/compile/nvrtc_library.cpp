@@ -4,34 +4,18 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <string>
 #include <system_error>
 
 namespace attnscope::kernels {
 
 namespace {
 
-struct NamedLibrary {
-  int major;
-  const char* name;
-};
-constexpr NamedLibrary kLibraries[] = {{13, "libnvrtc.so.13"}, {12, "libnvrtc.so.12"}};
-
-template <typename Function>
-bool find_symbol(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
 /// The newest CUDA that the driver supports; nothing if there is no driver.
 std::optional<CudaVersion> driver_version() {
-  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  int (*get_version)(int* version) = nullptr;  // can be called before the driver is initialised
+  // Can be called before the driver is initialised
+  int (*get_version)(int* version) = SharedLibrary({"libcuda.so.1"}).find("cuDriverGetVersion");
   int version = 0;
-  if (driver == nullptr || !find_symbol(driver, "cuDriverGetVersion", get_version) ||
-      get_version(&version) != 0) {
-    return std::nullopt;
-  }
+  if (get_version == nullptr || get_version(&version) != 0) return std::nullopt;
   return cuda_version(version);
 }
 
@@ -47,43 +31,19 @@ std::string build_of(const NvrtcLibrary& nvrtc) {
 
 }  // namespace
 
-Result<NvrtcLibrary> load_nvrtc(std::span<const char* const> names) {
-  void* library = nullptr;
-  std::string reason;
-  for (const char* name : names) {
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-    if (reason.empty()) reason = dlerror();
-  }
-  if (library == nullptr) {
+Result<NvrtcLibrary> load_nvrtc(const std::vector<std::string>& names) {
+  NvrtcLibrary nvrtc{SharedLibrary(names)};
+  if (!nvrtc.library.is_loaded()) {
     return unavailable(
         "kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
         "install CUDA 12.8 or newer, or add the library's folder to LD_LIBRARY_PATH",
-        reason);
+        nvrtc.library.reason());
   }
-  NvrtcLibrary nvrtc;
-  const bool complete =
-      find_symbol(library, "nvrtcVersion", nvrtc.version) &&
-      find_symbol(library, "nvrtcGetNumSupportedArchs", nvrtc.architecture_count) &&
-      find_symbol(library, "nvrtcGetSupportedArchs", nvrtc.architectures) &&
-      find_symbol(library, "nvrtcCreateProgram", nvrtc.create) &&
-      find_symbol(library, "nvrtcDestroyProgram", nvrtc.destroy) &&
-      find_symbol(library, "nvrtcAddNameExpression", nvrtc.add_name_expression) &&
-      find_symbol(library, "nvrtcCompileProgram", nvrtc.compile) &&
-      find_symbol(library, "nvrtcGetProgramLogSize", nvrtc.log_size) &&
-      find_symbol(library, "nvrtcGetProgramLog", nvrtc.log) &&
-      find_symbol(library, "nvrtcGetCUBINSize", nvrtc.cubin_size) &&
-      find_symbol(library, "nvrtcGetCUBIN", nvrtc.cubin) &&
-      find_symbol(library, "nvrtcGetPTXSize", nvrtc.ptx_size) &&
-      find_symbol(library, "nvrtcGetPTX", nvrtc.ptx) &&
-      find_symbol(library, "nvrtcGetLoweredName", nvrtc.lowered_name) &&
-      find_symbol(library, "nvrtcGetErrorString", nvrtc.error_string);
-  if (!complete) {
+  if (!nvrtc.library.is_complete()) {
     return unavailable(
         "the NVRTC that was loaded lacks functions that AttnScope needs; install CUDA 12.8 or "
         "newer");
   }
-  find_symbol(library, "nvrtcSetFlowCallback", nvrtc.set_flow_callback);
   nvrtc.build = build_of(nvrtc);
   return nvrtc;
 }
@@ -94,15 +54,9 @@ CudaVersion version_of(const NvrtcLibrary& nvrtc) {
   return version;
 }
 
-std::vector<const char*> nvrtc_names(const std::optional<CudaVersion>& driver) {
-  std::vector<const char*> names;
-  for (const bool supported : {true, false}) {
-    for (const NamedLibrary& library : kLibraries) {
-      const bool runs = !driver || library.major <= driver->major;
-      if (runs == supported) names.push_back(library.name);
-    }
-  }
-  return names;
+std::vector<std::string> nvrtc_names(const std::optional<CudaVersion>& driver) {
+  if (driver && driver->major == 12) return {"libnvrtc.so.12", "libnvrtc.so.13"};
+  return {"libnvrtc.so.13", "libnvrtc.so.12"};
 }
 
 const Result<NvrtcLibrary>& nvrtc() {

@@ -1,12 +1,12 @@
 #include "kernels/measure/device_query.h"
 
-#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <array>
 
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
+#include "kernels/shared_library.h"
 #include "kernels/supports.h"
 
 namespace attnscope::kernels {
@@ -20,8 +20,7 @@ std::string cuda_version_text(int version) {
 /// Nothing if the driver works and finds the GPU.
 std::optional<Error> find_device(int device) {
   // The run-time library has no error for "no driver at all"
-  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr) {
+  if (!SharedLibrary({"libcuda.so.1"}).is_loaded()) {
     return unavailable(
         "no NVIDIA driver: libcuda.so.1 cannot be loaded; install the driver on a "
         "machine with an NVIDIA GPU");
@@ -54,14 +53,9 @@ std::optional<Error> find_device(int device) {
 /// Data from the management library (NVML); values that it does not report stay empty.
 class ManagementLibrary {
  public:
-  ManagementLibrary() : handle_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    using Init = int (*)();
-    const auto init = find<Init>("nvmlInit_v2");
-    ready_ = init != nullptr && init() == 0;
-  }
+  ManagementLibrary() { ready_ = call("nvmlInit_v2"); }
   ~ManagementLibrary() {
-    using Shutdown = int (*)();
-    if (const auto shutdown = find<Shutdown>("nvmlShutdown"); ready_ && shutdown) shutdown();
+    if (ready_) call("nvmlShutdown");
   }
   ManagementLibrary(const ManagementLibrary&) = delete;
   ManagementLibrary& operator=(const ManagementLibrary&) = delete;
@@ -71,41 +65,37 @@ class ManagementLibrary {
   void describe(const char* pci_bus_id, DeviceInfo& device) const {
     if (!ready_) return;
     std::array<char, 96> driver{};
-    using DriverVersion = int (*)(char*, unsigned);
-    const auto driver_version = find<DriverVersion>("nvmlSystemGetDriverVersion");
-    if (driver_version && driver_version(driver.data(), driver.size()) == 0) {
+    const auto driver_bytes = static_cast<unsigned>(driver.size());
+    if (call("nvmlSystemGetDriverVersion", driver.data(), driver_bytes)) {
       device.driver = driver.data();
     }
-
-    using HandleByBus = int (*)(const char*, void**);
-    const auto handle_by_bus = find<HandleByBus>("nvmlDeviceGetHandleByPciBusId_v2");
     void* handle = nullptr;
-    if (!handle_by_bus || handle_by_bus(pci_bus_id, &handle) != 0) return;
+    if (!call("nvmlDeviceGetHandleByPciBusId_v2", pci_bus_id, &handle)) return;
     constexpr unsigned kSmClock = 1;      // NVML_CLOCK_SM
     constexpr unsigned kMemoryClock = 2;  // NVML_CLOCK_MEM
     device.sm_clock_mhz = max_clock_mhz(handle, kSmClock);
     device.memory_clock_mhz = max_clock_mhz(handle, kMemoryClock);
-    using PowerLimit = int (*)(void*, unsigned*);
     unsigned limit_mw = 0;
-    const auto power_limit = find<PowerLimit>("nvmlDeviceGetPowerManagementLimit");
-    if (power_limit && power_limit(handle, &limit_mw) == 0) device.power_limit_w = limit_mw * 1e-3;
+    if (call("nvmlDeviceGetPowerManagementLimit", handle, &limit_mw)) {
+      device.power_limit_w = limit_mw * 1e-3;
+    }
   }
 
  private:
-  template <typename Function>
-  Function find(const char* name) const {
-    return handle_ == nullptr ? nullptr : reinterpret_cast<Function>(dlsym(handle_, name));
+  /// Whether the library has the function, which takes exactly these types, and it succeeds.
+  template <typename... Arguments>
+  bool call(const char* name, Arguments... arguments) const {
+    int (*function)(Arguments...) = library_.find(name);
+    return function != nullptr && function(arguments...) == 0;
   }
 
   std::optional<double> max_clock_mhz(void* handle, unsigned clock) const {
-    using MaxClock = int (*)(void*, unsigned, unsigned*);
-    const auto max_clock = find<MaxClock>("nvmlDeviceGetMaxClockInfo");
     unsigned mhz = 0;
-    if (!max_clock || max_clock(handle, clock, &mhz) != 0) return std::nullopt;
+    if (!call("nvmlDeviceGetMaxClockInfo", handle, clock, &mhz)) return std::nullopt;
     return mhz;
   }
 
-  void* handle_;
+  const SharedLibrary library_{{"libnvidia-ml.so.1"}};
   bool ready_ = false;
 };
 

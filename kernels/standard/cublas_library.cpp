@@ -1,21 +1,10 @@
 #include "kernels/standard/cublas_library.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
-#include <string>
 
 namespace attnscope::kernels {
 
 namespace {
-
-constexpr const char* kLibraryNames[] = {"libcublas.so.13", "libcublas.so.12"};  // newest first
-
-template <typename Function>
-bool find_symbol(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
 
 /// A handle of the current device, which is bound to the stream.
 Result<std::shared_ptr<CublasHandle>> make_handle(const CublasLibrary& cublas, void* stream) {
@@ -36,28 +25,15 @@ constexpr std::size_t kMostHandles = 16;
 
 }  // namespace
 
-Result<CublasLibrary> load_cublas(std::span<const char* const> names) {
-  void* library = nullptr;
-  std::string reason;
-  for (const char* name : names) {
-    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) break;
-    if (reason.empty()) reason = dlerror();
-  }
-  if (library == nullptr) {
+Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
+  CublasLibrary cublas{SharedLibrary(names)};
+  if (!cublas.library.is_loaded()) {
     return unavailable(
         "kernel standard needs cuBLAS 13 or 12, which could not be "
         "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
-        reason);
+        cublas.library.reason());
   }
-
-  CublasLibrary cublas;
-  if (!find_symbol(library, "cublasCreate_v2", cublas.create) ||
-      !find_symbol(library, "cublasDestroy_v2", cublas.destroy) ||
-      !find_symbol(library, "cublasSetStream_v2", cublas.set_stream) ||
-      !find_symbol(library, "cublasGemmStridedBatchedEx", cublas.gemm_strided_batched) ||
-      !find_symbol(library, "cublasGetStatusString", cublas.status_string)) {
-    dlclose(library);
+  if (!cublas.library.is_complete()) {
     return unavailable("the installed cuBLAS lacks an entry point; versions 12 and 13 have it");
   }
   return cublas;
@@ -65,7 +41,7 @@ Result<CublasLibrary> load_cublas(std::span<const char* const> names) {
 
 Result<std::shared_ptr<CublasHandle>> CublasHandles::of(void* stream) {
   const std::scoped_lock lock(mutex_);
-  if (!library_) library_ = load_cublas(kLibraryNames);
+  if (!library_) library_ = load_cublas({"libcublas.so.13", "libcublas.so.12"});
   if (!*library_) return library_->error();
   const auto found = std::ranges::find(kept_, stream, &Kept::stream);
   if (found != kept_.end()) {

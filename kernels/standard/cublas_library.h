@@ -8,8 +8,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
+#include <string>
+#include <vector>
 
+#include "kernels/shared_library.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -24,17 +26,18 @@ using GemmStridedBatched = cublasStatus_t (*)(
 
 /// The entry points that standard attention uses.
 struct CublasLibrary {
-  decltype(&cublasCreate_v2) create = nullptr;
-  decltype(&cublasDestroy_v2) destroy = nullptr;
-  decltype(&cublasSetStream_v2) set_stream = nullptr;
-  GemmStridedBatched gemm_strided_batched = nullptr;
-  decltype(&cublasGetStatusString) status_string = nullptr;
+  SharedLibrary library;
+  decltype(&cublasCreate_v2) create = library.require("cublasCreate_v2");
+  decltype(&cublasDestroy_v2) destroy = library.require("cublasDestroy_v2");
+  decltype(&cublasSetStream_v2) set_stream = library.require("cublasSetStream_v2");
+  GemmStridedBatched gemm_strided_batched = library.require("cublasGemmStridedBatchedEx");
+  decltype(&cublasGetStatusString) status_string = library.require("cublasGetStatusString");
 };
 
 /// The entry points in the first of the named libraries that can be loaded; it stays loaded.
 /// unavailable, with a remedy in one line, if none can be loaded or the library lacks an entry
 /// point.
-Result<CublasLibrary> load_cublas(std::span<const char* const> names);
+Result<CublasLibrary> load_cublas(const std::vector<std::string>& names);
 
 /// A handle of one device and one stream, so that no other stream writes to its cuBLAS workspace.
 struct CublasHandle {

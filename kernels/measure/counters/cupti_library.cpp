@@ -50,57 +50,17 @@ void preload_companions(void* function_of_cupti) {
 }
 
 Result<CuptiLibrary> open_cupti() {
-  void* handle = nullptr;
-  for (const std::string& path : candidate_paths()) {
-    handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-    if (handle != nullptr) break;
-  }
-  if (handle == nullptr) {
+  CuptiLibrary cupti{SharedLibrary(candidate_paths())};
+  if (!cupti.library.is_loaded()) {
     return unavailable(
         "no hardware counters: CUPTI (libcupti.so.{}) is not found; install the CUDA "
         "toolkit, or set {} to the folder that holds it",
         CUDA_VERSION / 1000, kFolderVariable);
   }
-
-  // Find every function
-  CuptiLibrary cupti{};
-  const char* missing = nullptr;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-    if (function == nullptr) missing = name;
-  };
-#define ATTNSCOPE_FIND(name) find(cupti.name, "cupti" #name)
-  ATTNSCOPE_FIND(GetResultString);
-  ATTNSCOPE_FIND(Subscribe);
-  ATTNSCOPE_FIND(Unsubscribe);
-  ATTNSCOPE_FIND(EnableCallback);
-  ATTNSCOPE_FIND(ProfilerInitialize);
-  ATTNSCOPE_FIND(ProfilerDeviceSupported);
-  ATTNSCOPE_FIND(ProfilerGetCounterAvailability);
-  ATTNSCOPE_FIND(DeviceGetChipName);
-  ATTNSCOPE_FIND(ProfilerHostInitialize);
-  ATTNSCOPE_FIND(ProfilerHostDeinitialize);
-  ATTNSCOPE_FIND(ProfilerHostConfigAddMetrics);
-  ATTNSCOPE_FIND(ProfilerHostGetConfigImageSize);
-  ATTNSCOPE_FIND(ProfilerHostGetConfigImage);
-  ATTNSCOPE_FIND(ProfilerHostGetNumOfPasses);
-  ATTNSCOPE_FIND(ProfilerHostEvaluateToGpuValues);
-  ATTNSCOPE_FIND(RangeProfilerEnable);
-  ATTNSCOPE_FIND(RangeProfilerDisable);
-  ATTNSCOPE_FIND(RangeProfilerGetCounterDataSize);
-  ATTNSCOPE_FIND(RangeProfilerCounterDataImageInitialize);
-  ATTNSCOPE_FIND(RangeProfilerSetConfig);
-  ATTNSCOPE_FIND(RangeProfilerStart);
-  ATTNSCOPE_FIND(RangeProfilerStop);
-  ATTNSCOPE_FIND(RangeProfilerPushRange);
-  ATTNSCOPE_FIND(RangeProfilerPopRange);
-  ATTNSCOPE_FIND(RangeProfilerDecodeData);
-  ATTNSCOPE_FIND(RangeProfilerGetCounterDataInfo);
-  ATTNSCOPE_FIND(RangeProfilerCounterDataGetRangeInfo);
-#undef ATTNSCOPE_FIND
-  if (missing != nullptr) {
+  if (!cupti.library.is_complete()) {
     return unavailable(
-        "no hardware counters: this CUPTI lacks {}; CUDA 12.6 update 2 or newer has it", missing);
+        "no hardware counters: this CUPTI lacks {}; CUDA 12.6 update 2 or newer has it",
+        cupti.library.missing());
   }
   preload_companions(reinterpret_cast<void*>(cupti.RangeProfilerEnable));
   return cupti;

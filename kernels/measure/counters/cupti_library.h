@@ -8,44 +8,46 @@
 #include <cupti_range_profiler.h>
 #include <cupti_target.h>
 
-#include <string>
-
+#include "kernels/shared_library.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
 
 /// The functions of CUPTI that measurements call, under their own names without the prefix.
-// NOLINTBEGIN(readability-identifier-naming)
+// NOLINTBEGIN(readability-identifier-naming, bugprone-macro-parentheses)
 struct CuptiLibrary {
-  decltype(&cuptiGetResultString) GetResultString;
-  decltype(&cuptiSubscribe) Subscribe;
-  decltype(&cuptiUnsubscribe) Unsubscribe;
-  decltype(&cuptiEnableCallback) EnableCallback;
-  decltype(&cuptiProfilerInitialize) ProfilerInitialize;
-  decltype(&cuptiProfilerDeviceSupported) ProfilerDeviceSupported;
-  decltype(&cuptiProfilerGetCounterAvailability) ProfilerGetCounterAvailability;
-  decltype(&cuptiDeviceGetChipName) DeviceGetChipName;
-  decltype(&cuptiProfilerHostInitialize) ProfilerHostInitialize;
-  decltype(&cuptiProfilerHostDeinitialize) ProfilerHostDeinitialize;
-  decltype(&cuptiProfilerHostConfigAddMetrics) ProfilerHostConfigAddMetrics;
-  decltype(&cuptiProfilerHostGetConfigImageSize) ProfilerHostGetConfigImageSize;
-  decltype(&cuptiProfilerHostGetConfigImage) ProfilerHostGetConfigImage;
-  decltype(&cuptiProfilerHostGetNumOfPasses) ProfilerHostGetNumOfPasses;
-  decltype(&cuptiProfilerHostEvaluateToGpuValues) ProfilerHostEvaluateToGpuValues;
-  decltype(&cuptiRangeProfilerEnable) RangeProfilerEnable;
-  decltype(&cuptiRangeProfilerDisable) RangeProfilerDisable;
-  decltype(&cuptiRangeProfilerGetCounterDataSize) RangeProfilerGetCounterDataSize;
-  decltype(&cuptiRangeProfilerCounterDataImageInitialize) RangeProfilerCounterDataImageInitialize;
-  decltype(&cuptiRangeProfilerSetConfig) RangeProfilerSetConfig;
-  decltype(&cuptiRangeProfilerStart) RangeProfilerStart;
-  decltype(&cuptiRangeProfilerStop) RangeProfilerStop;
-  decltype(&cuptiRangeProfilerPushRange) RangeProfilerPushRange;
-  decltype(&cuptiRangeProfilerPopRange) RangeProfilerPopRange;
-  decltype(&cuptiRangeProfilerDecodeData) RangeProfilerDecodeData;
-  decltype(&cuptiRangeProfilerGetCounterDataInfo) RangeProfilerGetCounterDataInfo;
-  decltype(&cuptiRangeProfilerCounterDataGetRangeInfo) RangeProfilerCounterDataGetRangeInfo;
+  SharedLibrary library;
+#define ATTNSCOPE_CUPTI(name) decltype(&cupti##name) name = library.require("cupti" #name)
+  ATTNSCOPE_CUPTI(GetResultString);
+  ATTNSCOPE_CUPTI(Subscribe);
+  ATTNSCOPE_CUPTI(Unsubscribe);
+  ATTNSCOPE_CUPTI(EnableCallback);
+  ATTNSCOPE_CUPTI(ProfilerInitialize);
+  ATTNSCOPE_CUPTI(ProfilerDeviceSupported);
+  ATTNSCOPE_CUPTI(ProfilerGetCounterAvailability);
+  ATTNSCOPE_CUPTI(DeviceGetChipName);
+  ATTNSCOPE_CUPTI(ProfilerHostInitialize);
+  ATTNSCOPE_CUPTI(ProfilerHostDeinitialize);
+  ATTNSCOPE_CUPTI(ProfilerHostConfigAddMetrics);
+  ATTNSCOPE_CUPTI(ProfilerHostGetConfigImageSize);
+  ATTNSCOPE_CUPTI(ProfilerHostGetConfigImage);
+  ATTNSCOPE_CUPTI(ProfilerHostGetNumOfPasses);
+  ATTNSCOPE_CUPTI(ProfilerHostEvaluateToGpuValues);
+  ATTNSCOPE_CUPTI(RangeProfilerEnable);
+  ATTNSCOPE_CUPTI(RangeProfilerDisable);
+  ATTNSCOPE_CUPTI(RangeProfilerGetCounterDataSize);
+  ATTNSCOPE_CUPTI(RangeProfilerCounterDataImageInitialize);
+  ATTNSCOPE_CUPTI(RangeProfilerSetConfig);
+  ATTNSCOPE_CUPTI(RangeProfilerStart);
+  ATTNSCOPE_CUPTI(RangeProfilerStop);
+  ATTNSCOPE_CUPTI(RangeProfilerPushRange);
+  ATTNSCOPE_CUPTI(RangeProfilerPopRange);
+  ATTNSCOPE_CUPTI(RangeProfilerDecodeData);
+  ATTNSCOPE_CUPTI(RangeProfilerGetCounterDataInfo);
+  ATTNSCOPE_CUPTI(RangeProfilerCounterDataGetRangeInfo);
+#undef ATTNSCOPE_CUPTI
 };
-// NOLINTEND(readability-identifier-naming)
+// NOLINTEND(readability-identifier-naming, bugprone-macro-parentheses)
 
 /// Loads CUPTI once, with the libnvperf libraries beside it: from the folder in
 /// ATTNSCOPE_CUPTI_DIR, the loader's search path, CUDA_HOME or /usr/local/cuda. unavailable, with a

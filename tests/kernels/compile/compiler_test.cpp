@@ -237,8 +237,7 @@ TEST(KernelCompiler, AFailureOrACancelledCompilationIsForgotten) {
 }
 
 TEST(NvrtcLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {
-  const char* const names[] = {"libno_nvrtc_here.so.13", "libno_nvrtc_here.so.12"};
-  const auto library = load_nvrtc(names);
+  const auto library = load_nvrtc({"libno_nvrtc_here.so.13", "libno_nvrtc_here.so.12"});
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(library.error().message,
@@ -247,8 +246,7 @@ TEST(NvrtcLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {
 }
 
 TEST(NvrtcLibrary, MustHaveTheEntryPoints) {
-  const char* const names[] = {"libno_nvrtc_here.so.13", "libm.so.6"};
-  const auto library = load_nvrtc(names);
+  const auto library = load_nvrtc({"libno_nvrtc_here.so.13", "libm.so.6"});
   ASSERT_FALSE(library.ok());
   EXPECT_THAT(library.error().message, HasSubstr("lacks functions"));
 }

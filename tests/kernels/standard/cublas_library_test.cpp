@@ -12,8 +12,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 TEST(CublasLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {
-  const char* const names[] = {"libno_cublas_here.so.13", "libno_cublas_here.so.12"};
-  const auto library = load_cublas(names);
+  const auto library = load_cublas({"libno_cublas_here.so.13", "libno_cublas_here.so.12"});
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(library.error().message, AllOf(HasSubstr("kernel standard needs cuBLAS 13 or 12"),
@@ -22,8 +21,7 @@ TEST(CublasLibrary, ThatIsMissingIsUnavailableInOneLineThatSaysWhatHelps) {
 }
 
 TEST(CublasLibrary, IsTheFirstOfTheNamesThatCanBeLoadedAndMustHaveTheEntryPoints) {
-  const char* const names[] = {"libno_cublas_here.so.13", "libm.so.6"};
-  const auto library = load_cublas(names);
+  const auto library = load_cublas({"libno_cublas_here.so.13", "libm.so.6"});
   ASSERT_FALSE(library.ok());
   EXPECT_EQ(library.error().kind, Error::Kind::unavailable);
   EXPECT_EQ(library.error().message,
