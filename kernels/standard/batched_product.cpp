@@ -1,52 +1,49 @@
 #include "kernels/standard/batched_product.h"
 
+#include <cstddef>
 #include <limits>
 
 namespace attnscope::kernels {
 
-namespace {
+std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType dtype) {
+  auto& [result, left, right] = product;
+  // Batch entries that continue the stride of the heads are further heads
+  const auto continues_heads = [](const HeadMatrices& each) {
+    return each.view.stride_batch == each.heads * each.view.stride_head;
+  };
+  if (continues_heads(result) && continues_heads(left) && continues_heads(right)) {
+    for (HeadMatrices* each : {&result, &left, &right}) each->heads *= batch;
+    batch = 1;
+  }
 
-/// Whether batch entries continue the stride of the heads, so that both axes form one.
-bool batch_continues_heads(const TensorView& tensor, Index heads) {
-  return tensor.stride_batch == heads * tensor.stride_head;
-}
-
-}  // namespace
-
-std::vector<ProductBatch> product_batches(const AttentionProblem& problem, const TensorView& query,
-                                          const TensorView& key) {
-  const Index group = problem.heads_per_kv_head();
-  const Index head_scores = problem.N * problem.N_kv;
-  const bool one_axis = problem.batch == 1 || (batch_continues_heads(query, problem.heads) &&
-                                               batch_continues_heads(key, problem.kv_heads));
-  const bool group_is_one_product =
-      group == 1 || (query.stride_head == problem.N * query.stride_row &&
-                     group * problem.N <= std::numeric_limits<int>::max());
-
-  std::vector<ProductBatch> batches;
-  for (Index b = 0; b < (one_axis ? 1 : problem.batch); ++b) {
-    const Index kv_heads = problem.kv_heads * (one_axis ? problem.batch : 1);
-    const ProductBatch whole{.rows = group * problem.N,
-                             .count = kv_heads,
-                             .query_offset = b * query.stride_batch,
-                             .query_stride = group * query.stride_head,
-                             .key_offset = b * key.stride_batch,
-                             .key_stride = key.stride_head,
-                             .score_offset = b * problem.heads * head_scores,
-                             .score_stride = group * head_scores};
-    if (group_is_one_product) {
-      batches.push_back(whole);
-      continue;
+  // Heads that share one of `right` and continue the stride of the rows are further rows, if cuBLAS
+  // can count them
+  const Index group = result.heads / right.heads;
+  const auto continues_rows = [](const HeadMatrices& each) {
+    return each.view.stride_head == each.rows * each.view.stride_row;
+  };
+  if (group > 1 && continues_rows(result) && continues_rows(left) &&
+      group * result.rows <= std::numeric_limits<int>::max()) {
+    for (HeadMatrices* each : {&result, &left}) {
+      each->heads /= group;
+      each->rows *= group;
+      each->view.stride_head *= group;
     }
-    for (Index kv_head = 0; kv_head < kv_heads; ++kv_head) {
-      batches.push_back({.rows = problem.N,
-                         .count = group,
-                         .query_offset = whole.query_offset + kv_head * whole.query_stride,
-                         .query_stride = query.stride_head,
-                         .key_offset = whole.key_offset + kv_head * whole.key_stride,
-                         .key_stride = 0,
-                         .score_offset = whole.score_offset + kv_head * whole.score_stride,
-                         .score_stride = head_scores});
+  }
+
+  // A batch for each entry; if heads still share one of `right`, for each group of them
+  const Index groups = result.heads > right.heads ? right.heads : 1;
+  std::vector<HeadProduct> batches;
+  for (Index entry = 0; entry < batch; ++entry) {
+    for (Index g = 0; g < groups; ++g) {
+      HeadProduct& added = batches.emplace_back(product);
+      for (HeadMatrices* each : {&added.result, &added.left, &added.right}) {
+        TensorView& view = each->view;
+        each->heads /= groups;
+        const Index offset = entry * view.stride_batch + g * each->heads * view.stride_head;
+        view.data_dev = static_cast<std::byte*>(view.data_dev) + offset * size_bytes(dtype);
+      }
+      if (added.result.heads > added.right.heads) added.right.view.stride_head = 0;
     }
   }
   return batches;

@@ -1,5 +1,4 @@
-/// The two matrix products of standard attention as strided batches of row-major products.
-/// Internal.
+/// Matrix products of all heads of a problem, as strided batches of row-major products. Internal.
 #pragma once
 
 #include <vector>
@@ -9,22 +8,29 @@
 
 namespace attnscope::kernels {
 
-/// `count` products of equal shape: the left and result matrices have `rows` rows; the operands of
-/// product p are p strides (in elements) after those of product 0.
-struct ProductBatch {
-  Index rows = 0;
-  Index count = 0;
-  Index query_offset = 0, query_stride = 0;  ///< of Q or O
-  Index key_offset = 0, key_stride = 0;      ///< of K or V
-  Index score_offset = 0, score_stride = 0;  ///< of S or P
+/// A row-major matrix per head: a tensor [B, heads, rows, columns].
+struct HeadMatrices {
+  TensorView view;
+  Index heads = 0, rows = 0, columns = 0;
+  bool transposed = false;  ///< a product reads the transpose of each matrix
 };
 
-/// Splits a problem into as few batches as its strides allow, without copying. `query` is Q or O,
-/// `key` is K or V; the scores are contiguous [B, H, N, N_kv].
+inline HeadMatrices transposed(HeadMatrices matrices) {
+  matrices.transposed = true;
+  return matrices;
+}
+
+/// result = left right, for each head of `result` and `left`. If `right` has fewer heads,
+/// consecutive heads share one, and `left` is not transposed.
+struct HeadProduct {
+  HeadMatrices result, left, right;
+};
+
+/// Splits the product of tensors with `batch` entries into as few strided batches as their strides
+/// allow, without copying: products whose tensors have one entry each.
 ///
-/// One head per KV head: one product per head. Grouped heads whose rows are contiguous are one
-/// product with heads_per_kv_head * N rows; else K or V has stride 0 within a group.
-std::vector<ProductBatch> product_batches(const AttentionProblem& problem, const TensorView& query,
-                                          const TensorView& key);
+/// Heads that share one of `right` are one product with the rows of all, where these are contiguous
+/// in `left` and `result`; else all heads of a batch share its one of `right`, whose stride is 0.
+std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType dtype);
 
 }  // namespace attnscope::kernels

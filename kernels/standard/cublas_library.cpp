@@ -2,28 +2,9 @@
 
 #include <algorithm>
 
+#include "kernels/host/cuda_check.h"
+
 namespace attnscope::kernels {
-
-namespace {
-
-/// A handle of the current device, which is bound to the stream.
-Result<std::shared_ptr<CublasHandle>> make_handle(const CublasLibrary& cublas, void* stream) {
-  cublasHandle_t made = nullptr;
-  cublasStatus_t status = cublas.create(&made);
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    return unavailable("cuBLAS does not start: {}", cublas.status_string(status));
-  }
-  auto handle = std::make_shared<CublasHandle>(cublas, made);
-  status = cublas.set_stream(made, static_cast<cudaStream_t>(stream));
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    return failed("cublasSetStream failed: {}", cublas.status_string(status));
-  }
-  return handle;
-}
-
-constexpr std::size_t kMostHandles = 16;
-
-}  // namespace
 
 Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   CublasLibrary cublas{SharedLibrary(names)};
@@ -39,21 +20,61 @@ Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   return cublas;
 }
 
-Result<std::shared_ptr<CublasHandle>> CublasHandles::of(void* stream) {
+CublasHandle::CublasHandle(const CublasLibrary& cublas, void* its_stream)
+    : stream(its_stream), cublas_(cublas), handle_(nullptr, cublas.destroy) {
+  cublasHandle_t handle = nullptr;
+  cublasStatus_t status = cublas_.create(&handle);
+  if (status != CUBLAS_STATUS_SUCCESS) {
+    throw NotLaunched(unavailable("cuBLAS does not start: {}", cublas_.status_string(status)));
+  }
+  handle_.reset(handle);
+  status = cublas_.set_stream(handle, static_cast<cudaStream_t>(stream));
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw NotLaunched(failed("cublasSetStream failed: {}", cublas_.status_string(status)));
+}
+
+static cudaDataType_t cuda_type(DType dtype) {
+  if (dtype == DType::fp32) return CUDA_R_32F;
+  return dtype == DType::fp16 ? CUDA_R_16F : CUDA_R_16BF;
+}
+
+void CublasHandle::multiply(const HeadProduct& product, DType dtype, double scale) {
+  // cuBLAS is column-major: it sees each row-major matrix as its transpose, and the transposed
+  // product is that of the transposed factors in reverse order
+  const auto& [result, left, right] = product;
+  const Index inner = left.transposed ? left.rows : left.columns;
+  const auto operation = [](const HeadMatrices& each) {
+    return each.transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  const cudaDataType_t type = cuda_type(dtype);
+  const auto alpha = static_cast<float>(scale);
+  const float beta = 0.0f;
+  const std::scoped_lock lock(mutex_);
+  const cublasStatus_t status = cublas_.gemm_strided_batched(
+      handle_.get(), operation(right), operation(left), static_cast<int>(result.columns),
+      static_cast<int>(result.rows), static_cast<int>(inner), &alpha, right.view.data_dev, type,
+      static_cast<int>(right.view.stride_row), right.view.stride_head, left.view.data_dev, type,
+      static_cast<int>(left.view.stride_row), left.view.stride_head, &beta, result.view.data_dev,
+      type, static_cast<int>(result.view.stride_row), result.view.stride_head,
+      static_cast<int>(result.heads), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw NotLaunched(failed("cuBLAS failed in a matrix product: {}", cublas_.status_string(status)));
+}
+
+std::shared_ptr<CublasHandle> CublasHandles::of(void* stream) {
   const std::scoped_lock lock(mutex_);
   if (!library_) library_ = load_cublas({"libcublas.so.13", "libcublas.so.12"});
-  if (!*library_) return library_->error();
-  const auto found = std::ranges::find(kept_, stream, &Kept::stream);
-  if (found != kept_.end()) {
-    kept_.splice(kept_.begin(), kept_, found);
-    return kept_.front().handle;
+  if (!*library_) throw NotLaunched(library_->error());
+  const auto found = std::ranges::find(handles_, stream, &CublasHandle::stream);
+  if (found != handles_.end()) {
+    handles_.splice(handles_.begin(), handles_, found);
+    return handles_.front();
   }
 
-  auto made = make_handle(library_->value(), stream);
-  if (!made) return made.error();
-  kept_.push_front({stream, made.value()});
-  if (kept_.size() > kMostHandles) kept_.pop_back();
-  return made;
+  constexpr std::size_t kMostHandles = 16;
+  handles_.push_front(std::make_shared<CublasHandle>(library_->value(), stream));
+  if (handles_.size() > kMostHandles) handles_.pop_back();
+  return handles_.front();
 }
 
 }  // namespace attnscope::kernels

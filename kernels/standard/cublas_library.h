@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/shared_library.h"
+#include "kernels/standard/batched_product.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
@@ -40,34 +41,35 @@ struct CublasLibrary {
 Result<CublasLibrary> load_cublas(const std::vector<std::string>& names);
 
 /// A handle of one device and one stream, so that no other stream writes to its cuBLAS workspace.
-struct CublasHandle {
-  CublasHandle(const CublasLibrary& cublas, cublasHandle_t made) : library(cublas), handle(made) {}
-  ~CublasHandle() { library.destroy(handle); }
-  CublasHandle(const CublasHandle&) = delete;
-  CublasHandle& operator=(const CublasHandle&) = delete;
+/// Its functions throw NotLaunched, with the error that cuBLAS reports.
+class CublasHandle {
+ public:
+  /// A handle of the current device.
+  CublasHandle(const CublasLibrary& cublas, void* its_stream);
 
-  const CublasLibrary library;
-  const cublasHandle_t handle;
-  std::mutex mutex;  ///< held during every call with the handle
+  void* const stream;
+
+  /// result = scale * left right, with fp32 accumulation, for a product of one batch entry.
+  void multiply(const HeadProduct& product, DType dtype, double scale);
+
+ private:
+  const CublasLibrary cublas_;
+  std::unique_ptr<cublasContext, decltype(&cublasDestroy_v2)> handle_;
+  std::mutex mutex_;  ///< held during every call with the handle
 };
 
 /// The handles of one GPU. Any thread may use it.
 class CublasHandles {
  public:
-  /// The stream's handle on the current device: created by the first call and reused. unavailable
-  /// if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS fails to start; the next call
-  /// retries.
-  Result<std::shared_ptr<CublasHandle>> of(void* stream);
+  /// The stream's handle on the current device: created by the first call and reused. Throws
+  /// NotLaunched if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS fails to start; the
+  /// next call retries.
+  std::shared_ptr<CublasHandle> of(void* stream);
 
  private:
-  struct Kept {
-    void* stream;
-    std::shared_ptr<CublasHandle> handle;
-  };
-
   std::mutex mutex_;
-  std::optional<Result<CublasLibrary>> library_;  ///< set by the first attempt to load it
-  std::list<Kept> kept_;                          ///< most recent first
+  std::optional<Result<CublasLibrary>> library_;      ///< set by the first attempt to load it
+  std::list<std::shared_ptr<CublasHandle>> handles_;  ///< most recent first
 };
 
 }  // namespace attnscope::kernels

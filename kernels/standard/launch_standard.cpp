@@ -1,33 +1,75 @@
-#include <cstddef>
+#include <memory>
+#include <string_view>
 
 #include "kernels/pass_launcher.h"
-#include "kernels/standard/head_products.h"
+#include "kernels/standard/batched_product.h"
 #include "kernels/standard/softmax_parameters.cuh"
 
 namespace attnscope::kernels {
+
+namespace {
+
+/// Launches of matrix products of a pass's tensors, for all heads at once, by cuBLAS.
+class Products {
+ public:
+  explicit Products(PassLauncher& pass)
+      : pass_(pass), cublas_(pass.arguments.resources->cublas.of(pass.arguments.stream)) {}
+
+  // Operands
+  HeadMatrices queries(const TensorView& tensor) const {  ///< [B, H, N, d]
+    return {tensor, problem_.heads, problem_.N, problem_.d};
+  }
+  HeadMatrices keys(const TensorView& tensor) const {  ///< [B, H_kv, N_kv, d]
+    return {tensor, problem_.kv_heads, problem_.N_kv, problem_.d};
+  }
+  HeadMatrices key_gradients(const TensorView& tensor) const {  ///< [B, H, N_kv, d]
+    return {tensor, problem_.heads, problem_.N_kv, problem_.d};
+  }
+  HeadMatrices scores(void* data_dev) const {  ///< [B, H, N, N_kv], contiguous
+    return {contiguous_view(data_dev, problem_.heads, problem_.N, problem_.N_kv), problem_.heads,
+            problem_.N, problem_.N_kv};
+  }
+
+  /// result = scale * left right.
+  void start(std::string_view launch, const HeadMatrices& result, const HeadMatrices& left,
+             const HeadMatrices& right, double scale = 1.0) const {
+    pass_.start_by(launch, [&] {
+      const DType dtype = problem_.dtype;
+      for (const auto& batch : strided_batches({result, left, right}, problem_.batch, dtype)) {
+        cublas_->multiply(batch, dtype, scale);
+      }
+    });
+  }
+
+ private:
+  PassLauncher& pass_;
+  const AttentionProblem& problem_ = pass_.problem;
+  const std::shared_ptr<CublasHandle> cublas_;
+};
+
+}  // namespace
 
 /// Standard attention, forward (arXiv 2205.14135, Algorithm 0): the launches "scores", "softmax"
 /// and "output". Follows sim/schedule/standard_forward.cpp.
 void launch_standard(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const HeadProducts products(problem, arguments.resources->cublas, arguments.stream);
+  const Products products(pass);
   const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
+  void* const S = pass.workspace(WorkspaceTensor::S);
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
                                   .rows = problem.batch * problem.heads * problem.N,
-                                  .S = pass.workspace(WorkspaceTensor::S),
+                                  .S = S,
                                   .P = pass.workspace(WorkspaceTensor::P),
                                   .LSE = arguments.LSE_dev,
                                   .scores = pass.scores(ScoreUnit::scaled),
                                   .P_dropped = pass.workspace(P_read)};
 
-  pass.start_by("scores", [&] {
-    products.scores(pass.workspace(WorkspaceTensor::S), arguments.Q, arguments.K,
-                    problem.softmax_scale());
-  });
+  products.start("scores", products.scores(S), products.queries(arguments.Q),
+                 transposed(products.keys(arguments.K)), problem.softmax_scale());
   pass.start("softmax", ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv)), softmax);
-  pass.start_by("output",
-                [&] { products.of_scores(arguments.O, softmax.P_dropped, arguments.V, 1.0); });
+  products.start("output", products.queries(arguments.O), products.scores(softmax.P_dropped),
+                 products.keys(arguments.V));
 }
 
 /// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the P that the forward pass
@@ -40,7 +82,7 @@ void launch_standard(PassLauncher& pass) {
 void launch_standard_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const HeadProducts products(problem, arguments.resources->cublas, arguments.stream);
+  const Products products(pass);
   const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
   void* const S = pass.forward_workspace(WorkspaceTensor::S);
   void* const dP = problem.score.soft_cap ? pass.workspace(WorkspaceTensor::dP) : S;
@@ -53,17 +95,16 @@ void launch_standard_backward(PassLauncher& pass) {
                                            .scores = pass.scores(ScoreUnit::scaled),
                                            .S = S};
 
-  pass.start_by("dV", [&] {
-    products.of_scores_transposed(parameters.dV_heads, pass.forward_workspace(P_read), arguments.dO,
-                                  1.0);
-  });
-  pass.start_by("dP", [&] { products.scores(dP, arguments.dO, arguments.V, 1.0); });
+  products.start("dV", products.key_gradients(parameters.dV_heads),
+                 transposed(products.scores(pass.forward_workspace(P_read))),
+                 products.queries(arguments.dO));
+  products.start("dP", products.scores(dP), products.queries(arguments.dO),
+                 transposed(products.keys(arguments.V)));
   pass.start("dS", ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv)), gradient);
-  pass.start_by(
-      "dQ", [&] { products.of_scores(arguments.dQ, dS, arguments.K, problem.softmax_scale()); });
-  pass.start_by("dK", [&] {
-    products.of_scores_transposed(parameters.dK_heads, dS, arguments.Q, problem.softmax_scale());
-  });
+  products.start("dQ", products.queries(arguments.dQ), products.scores(dS),
+                 products.keys(arguments.K), problem.softmax_scale());
+  products.start("dK", products.key_gradients(parameters.dK_heads), transposed(products.scores(dS)),
+                 products.queries(arguments.Q), problem.softmax_scale());
   pass.sum_grouped_heads(parameters);
 }
 

@@ -2,76 +2,126 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <tuple>
+#include <algorithm>
+#include <utility>
+
+#include "kernels/kernel_parameters.h"
 
 namespace attnscope::kernels {
 namespace {
 
-TensorView contiguous(Index heads, Index rows, Index d) {
-  return {.stride_batch = heads * rows * d, .stride_head = rows * d, .stride_row = d};
+constexpr Index kBatch = 3, kN = 5, kKeys = 7, kD = 4;
+
+enum class Layout { contiguous, interleaved, padded_rows, padded_heads, padded_entries };
+constexpr Layout kLayouts[] = {Layout::contiguous, Layout::interleaved, Layout::padded_rows,
+                               Layout::padded_heads, Layout::padded_entries};
+
+/// An fp32 tensor [kBatch, heads, rows, columns] of small integers, whose products are exact.
+struct Tensor {
+  Tensor(Layout layout, Index heads, Index rows, Index columns)
+      : matrices{contiguous_view(nullptr, heads, rows, columns), heads, rows, columns} {
+    TensorView& view = matrices.view;
+    if (layout == Layout::interleaved) {
+      view.stride_head = columns;
+      view.stride_row = heads * columns;
+    }
+    if (layout == Layout::padded_rows) view = contiguous_view(nullptr, heads, rows, columns + 2);
+    if (layout == Layout::padded_heads) {
+      view.stride_head += 3;
+      view.stride_batch = heads * view.stride_head;
+    }
+    if (layout == Layout::padded_entries) view.stride_batch += 4;
+    elements.resize(static_cast<std::size_t>(kBatch * view.stride_batch));
+    for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i % 11 + 1);
+    view.data_dev = elements.data();
+  }
+  Tensor(const Tensor&) = delete;  // the view is of its own elements
+  Tensor& operator=(const Tensor&) = delete;
+
+  std::vector<float> elements;
+  HeadMatrices matrices;
+};
+
+float& element(const HeadMatrices& matrices, Index entry, Index head, Index row, Index column) {
+  if (matrices.transposed) std::swap(row, column);
+  const TensorView& view = matrices.view;
+  return static_cast<float*>(view.data_dev)[entry * view.stride_batch + head * view.stride_head +
+                                            row * view.stride_row + column];
 }
 
-TensorView interleaved(Index heads, Index rows, Index d) {
-  return {.stride_batch = rows * heads * d, .stride_head = d, .stride_row = heads * d};
-}
-
-/// Maps the offset of each row of scores to the offsets of its query row and of the keys that this
-/// row is multiplied by, as the batches give them.
-using RowPlan = std::map<Index, std::pair<Index, Index>>;  // score row -> (query row, keys)
-
-RowPlan plan_of(const AttentionProblem& problem, const TensorView& query, const TensorView& key) {
-  RowPlan plan;
-  for (const ProductBatch& batch : product_batches(problem, query, key)) {
-    for (Index product = 0; product < batch.count; ++product) {
-      for (Index row = 0; row < batch.rows; ++row) {
-        const Index score = batch.score_offset + product * batch.score_stride + row * problem.N_kv;
-        EXPECT_FALSE(plan.contains(score)) << "written twice";
-        plan[score] = {batch.query_offset + product * batch.query_stride + row * query.stride_row,
-                       batch.key_offset + product * batch.key_stride};
+/// Adds the product of one head to its result.
+void add_product(const HeadProduct& product, Index entry, Index head, Index right_head) {
+  const auto& [result, left, right] = product;
+  for (Index row = 0; row < result.rows; ++row) {
+    for (Index column = 0; column < result.columns; ++column) {
+      for (Index k = 0; k < (left.transposed ? left.rows : left.columns); ++k) {
+        element(result, entry, head, row, column) +=
+            element(left, entry, head, row, k) * element(right, entry, right_head, k, column);
       }
     }
   }
-  return plan;
 }
 
-RowPlan expected_plan(const AttentionProblem& problem, const TensorView& query,
-                      const TensorView& key) {
-  RowPlan plan;
-  Index score = 0;
-  for (Index b = 0; b < problem.batch; ++b) {
-    for (Index h = 0; h < problem.heads; ++h) {
-      for (Index row = 0; row < problem.N; ++row, score += problem.N_kv) {
-        plan[score] = {b * query.stride_batch + h * query.stride_head + row * query.stride_row,
-                       b * key.stride_batch + problem.kv_head_of(h) * key.stride_head};
-      }
+/// Checks that the batches add the product of every head to its result once, and nothing else.
+void check_batches(Tensor& result, const HeadMatrices& left, const HeadMatrices& right) {
+  const HeadProduct product{result.matrices, left, right};
+  const std::vector<float> before = result.elements;
+  for (Index entry = 0; entry < kBatch; ++entry) {
+    for (Index head = 0; head < left.heads; ++head) {
+      add_product(product, entry, head, head * right.heads / left.heads);
     }
   }
-  return plan;
+  const std::vector<float> expected = result.elements;
+  std::ranges::copy(before, result.elements.begin());
+  for (const HeadProduct& batch : strided_batches(product, kBatch, DType::fp32)) {
+    for (Index p = 0; p < batch.result.heads; ++p) {
+      add_product(batch, 0, p, p);  // as cuBLAS does: p strides after the first matrices
+    }
+  }
+  EXPECT_EQ(result.elements, expected);
+  std::ranges::copy(before, result.elements.begin());  // sums of several products are not exact
 }
 
-AttentionProblem problem_with(Index heads, Index kv_heads) {
-  return {.batch = 3, .heads = heads, .kv_heads = kv_heads, .N = 5, .N_kv = 7, .d = 16};
-}
-
-TEST(ProductBatches, CoverEveryRowOnceWithItsOwnKeys) {
+TEST(StridedBatches, AreTheProductsOfStandardAttentionInEveryLayout) {
   for (const auto& [heads, kv_heads] : {std::pair<Index, Index>{4, 4}, {4, 2}, {6, 1}}) {
-    const AttentionProblem problem = problem_with(heads, kv_heads);
-    for (const auto& query : {contiguous(heads, 5, 16), interleaved(heads, 5, 16)}) {
-      for (const auto& key : {contiguous(kv_heads, 7, 16), interleaved(kv_heads, 7, 16)}) {
-        EXPECT_EQ(plan_of(problem, query, key), expected_plan(problem, query, key));
+    Tensor scores(Layout::contiguous, heads, kN, kKeys);
+    for (const Layout of_queries : kLayouts) {
+      Tensor queries(of_queries, heads, kN, kD);
+      for (const Layout of_keys : kLayouts) {
+        SCOPED_TRACE(testing::Message() << heads << " heads, " << kv_heads << " KV heads, layouts "
+                                        << int(of_queries) << " and " << int(of_keys));
+        const Tensor keys(of_keys, kv_heads, kKeys, kD);
+        Tensor key_gradients(of_keys, heads, kKeys, kD);
+        check_batches(scores, queries.matrices, transposed(keys.matrices));
+        check_batches(queries, scores.matrices, keys.matrices);
+        check_batches(key_gradients, transposed(scores.matrices), queries.matrices);
       }
     }
   }
 }
 
-TEST(ProductBatches, AreOneWhereTheTensorsAreContiguous) {
-  EXPECT_EQ(product_batches(problem_with(4, 4), contiguous(4, 5, 16), contiguous(4, 7, 16)).size(),
-            1u);
-  const auto grouped =
-      product_batches(problem_with(4, 2), contiguous(4, 5, 16), contiguous(2, 7, 16));
+/// The batches of S = Q K^T.
+std::vector<HeadProduct> score_batches(Layout layout, Index heads, Index kv_heads) {
+  const Tensor scores(Layout::contiguous, heads, kN, kKeys), queries(layout, heads, kN, kD),
+      keys(layout, kv_heads, kKeys, kD);
+  return strided_batches({scores.matrices, queries.matrices, transposed(keys.matrices)}, kBatch,
+                         DType::fp32);
+}
+
+TEST(StridedBatches, AreOneWhereTheTensorsAreContiguous) {
+  EXPECT_EQ(score_batches(Layout::contiguous, 4, 4).size(), 1u);
+  const auto grouped = score_batches(Layout::contiguous, 4, 2);
   ASSERT_EQ(grouped.size(), 1u);
-  EXPECT_EQ(grouped.front().rows, 10) << "both heads of a group in one product";
+  EXPECT_EQ(grouped.front().result.rows, 2 * kN) << "both heads of a group in one product";
+}
+
+TEST(StridedBatches, AreOnePerEntryOrGroupOtherwise) {
+  EXPECT_EQ(score_batches(Layout::padded_heads, 4, 4).size(), 1u) << "one stride for all heads";
+  EXPECT_EQ(score_batches(Layout::padded_entries, 4, 4).size(), std::size_t{kBatch});
+  EXPECT_EQ(score_batches(Layout::padded_entries, 4, 2).size(), std::size_t{kBatch});
+  const auto grouped = score_batches(Layout::interleaved, 4, 2);
+  ASSERT_EQ(grouped.size(), std::size_t{kBatch * 2});
+  EXPECT_EQ(grouped.front().right.view.stride_head, 0) << "a group's heads share its keys";
 }
 
 }  // namespace
