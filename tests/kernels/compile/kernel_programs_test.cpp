@@ -138,7 +138,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, Flash2Instances,
                                          Case{"block_sparse2", "window:256"}));
 
 TEST(KnobPrograms, AreOtherCodeForEachValue) {
-  const AttentionProblem problem = problem_of(64, Mask::causal());
+  const AttentionProblem problem = problem_of(32, Mask::causal());
   const auto program_of = [&](const Knobs& knobs) {
     return flash2_forward_program(problem, {128, 64}, {.knobs = knobs});
   };
@@ -156,7 +156,7 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
     }
   }
   EXPECT_NE(compiled(program_of({.visit_hidden = 1})).cubin, plain.cubin);
-  EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 64 * 2);
+  EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 32 * 2);
   EXPECT_EQ(program_of({.warps = 2}).threads, 64);
   const KernelPass& pass = *find_kernel("flash2")->backward;
   EXPECT_FALSE(pass.has_hopper_program(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
