@@ -23,16 +23,13 @@ struct LaunchKind;
 struct LaunchProgram;
 
 /// The programs of a run in launch order, without cuBLAS's and "sum_heads".
-using KernelPrograms = std::vector<LaunchProgram>(const ResolvedRun& run,
-                                                  const ProgramTarget& target,
-                                                  const LaunchKind& kind);
+using KernelPrograms = std::vector<LaunchProgram>(const ResolvedRun& run, const LaunchKind& kind);
 /// Those of each kernel, in kernels/NAME/NAME_programs.cpp. block_sparse2 has those of flash2.
 KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_programs;
 
 /// The program of a pass's launch with the matrix products, in the run's tiling, whose sides are
 /// multiples of 16. flash1's forward pass has fewer stages in less shared memory.
-using BlockProgramOf = BlockProgram(const ResolvedRun& run, Index shared_bytes_per_block,
-                                    const LaunchKind& kind);
+using BlockProgramOf = BlockProgram(const ResolvedRun& run, const LaunchKind& kind);
 BlockProgramOf flash1_forward_block, flash1_backward_block;
 BlockProgramOf flash2_forward_block, flash2_backward_block;
 BlockProgramOf split_kv_block;

@@ -215,7 +215,7 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
   const auto fits = [&](const Tiling& tiling) {
     run.tiling = tiling;
     return block_program == nullptr ||
-           block_program(run, most_bytes, {}).shared_bytes <= most_bytes;
+           block_program(run, {.shared_bytes_per_block = most_bytes}).shared_bytes <= most_bytes;
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();

@@ -16,8 +16,7 @@ namespace {
 
 BlockProgram sum_heads_program(DType dtype) {
   constexpr int kThreads = 256;
-  return {.program = kernel_program("sum_heads", element_type(dtype), kThreads),
-          .threads = kThreads};
+  return {.program = kernel_program("sum_heads", dtype, kThreads), .threads = kThreads};
 }
 
 }  // namespace
@@ -67,8 +66,9 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
   const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
                         .traced = traced,
                         .hopper = runs_on_hopper(run, target),
-                        .knobs = knobs_of(run.asked)};
-  std::vector<LaunchProgram> programs = kernel.programs(run, target, kind);
+                        .knobs = knobs_of(run.asked),
+                        .shared_bytes_per_block = target.shared_bytes_per_block};
+  std::vector<LaunchProgram> programs = kernel.programs(run, kind);
   if (run.pass() == PassKind::backward && run.problem.heads_per_kv_head() > 1) {
     programs.push_back({"sum_heads", sum_heads_program(run.problem.dtype)});
   }

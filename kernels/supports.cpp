@@ -134,8 +134,7 @@ std::string block_limit(ResolvedRun run, const Tiling& tiling, const Knobs& knob
     return fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows);
   }
   run.tiling = tiling;
-  const BlockProgram block =
-      kernel_of(run).pass(run.pass()).block_program(run, kMostSharedBytes, {.knobs = knobs});
+  const BlockProgram block = kernel_of(run).pass(run.pass()).block_program(run, {.knobs = knobs});
   if (!block.limit.empty() || block.shared_bytes <= kMostSharedBytes) return block.limit;
   return fmt::format(
       "a thread block would need {} bytes of shared memory, and no GPU has more than {}",

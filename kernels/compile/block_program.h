@@ -6,12 +6,12 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "kernels/compile/compiler.h"
 #include "kernels/knobs.h"
+#include "kernels/program_target.h"
 #include "kernels/score_features.cuh"
-#include "reference/attention_problem.h"
+#include "reference/run_spec.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -22,6 +22,7 @@ struct LaunchKind {
   bool traced = false;  ///< it records into a TraceBuffer
   bool hopper = false;  ///< its products use Hopper's instructions
   Knobs knobs = {};
+  Index shared_bytes_per_block = kMostSharedBytes;  ///< of the GPU
 };
 
 /// The instructions of a program's matrix products, as results name them.
@@ -61,23 +62,31 @@ inline std::string columns_policy(Index d, Index width) {
   return in_device(whole_rows ? "Columns::all" : "Columns::first");
 }
 
+/// The text of a template argument: a number, a boolean or a name.
+template <typename Argument>
+std::string argument_text(const Argument& argument) {
+  return fmt::format("{}", argument);
+}
 /// The device type of a tensor's elements.
-inline std::string element_type(DType dtype) {
+inline std::string argument_text(DType dtype) {
   if (dtype == DType::fp32) return "float";
   return in_device(dtype == DType::fp16 ? "Fp16" : "Bf16");
 }
-
+/// Two arguments: Br and Bc.
+inline std::string argument_text(const Tiling& tiling) {
+  return fmt::format("{}, {}", tiling.Br, tiling.Bc);
+}
 /// "attnscope::kernels::ScoreFeatures{...}".
-inline std::string features_argument(const ScoreFeatures& features) {
+inline std::string argument_text(const ScoreFeatures& features) {
   return fmt::format("attnscope::kernels::ScoreFeatures{{{}, {}, {}, {}}}", features.key_ranges,
                      features.soft_cap, features.alibi, features.dropout);
 }
 
-/// The instance of a template in attnscope::kernels with these arguments: numbers, booleans and
-/// names.
+/// The instance of a template in attnscope::kernels with these arguments, which argument_text()
+/// accepts.
 template <typename... Arguments>
 std::string instance_of(std::string_view kernel, const Arguments&... arguments) {
-  const std::string texts[] = {fmt::format("{}", arguments)...};
+  const std::string texts[] = {argument_text(arguments)...};
   return fmt::format("attnscope::kernels::{}<{}>", kernel, fmt::join(texts, ", "));
 }
 
@@ -88,21 +97,25 @@ KernelProgram kernel_program(std::string_view path, const Arguments&... argument
           .expression = instance_of(path.substr(path.rfind('/') + 1), arguments...)};
 }
 
-/// Threads of a block in fp32, on the CUDA cores: sixteen threads own four rows.
-inline int cuda_core_threads(const Tiling& tiling) {
-  return static_cast<int>(4 * tiling.Br);
+/// The program of a run's launch with matrix products, kernel_program(), with the run's knobs.
+template <typename... Arguments>
+BlockProgram products_program(const ResolvedRun& run, const LaunchKind& kind, std::string_view path,
+                              int threads, Index shared_bytes, const Arguments&... arguments) {
+  BlockProgram block{.program = kernel_program(path, arguments...),
+                     .threads = threads,
+                     .shared_bytes = shared_bytes,
+                     .instructions = run.problem.dtype == DType::fp32 ? kCudaCores
+                                     : kind.hopper                    ? kHopper
+                                                                      : kTensorCores};
+  block.program.options = knob_options(kind.knobs);
+  return block;
 }
 
-/// The program of a launch with matrix products, for a problem of this type, with the run's knobs.
-inline BlockProgram products_program(KernelProgram program, int threads, Index shared_bytes,
-                                     DType dtype, const LaunchKind& kind) {
-  program.options = knob_options(kind.knobs);
-  return {.program = std::move(program),
-          .threads = threads,
-          .shared_bytes = shared_bytes,
-          .instructions = dtype == DType::fp32 ? kCudaCores
-                          : kind.hopper        ? kHopper
-                                               : kTensorCores};
+/// The same for a launch in fp32, on the CUDA cores: sixteen threads own four rows.
+inline BlockProgram cuda_core_program(const ResolvedRun& run, const LaunchKind& kind,
+                                      std::string_view path, Index shared_bytes) {
+  return products_program(run, kind, path, static_cast<int>(4 * run.tiling.Br), shared_bytes,
+                          padded_head_dim(run.problem.d), run.tiling, trace_policy(kind.traced));
 }
 
 }  // namespace attnscope::kernels

@@ -34,54 +34,42 @@ std::string forward_columns(const ResolvedRun& run, Index width) {
 
 }  // namespace
 
-BlockProgram flash1_forward_block(const ResolvedRun& run, Index shared_bytes_per_block,
-                                  const LaunchKind& kind) {
+BlockProgram flash1_forward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
-  const auto& [Br, Bc] = run.tiling;
   const Index width = padded_head_dim(problem.d);
-  const std::string trace = trace_policy(kind.traced);
   if (problem.dtype == DType::fp32) {
-    return products_program(kernel_program("flash1/flash1_forward_fp32", width, Br, Bc, trace),
-                            cuda_core_threads(run.tiling),
-                            flash2_forward_fp32_shared_bytes(width, run.tiling), problem.dtype,
-                            kind);
+    return cuda_core_program(run, kind, "flash1/flash1_forward_fp32",
+                             flash2_forward_fp32_shared_bytes(width, run.tiling));
   }
   const ScoreFeatures features = score_features(problem);
   const Index score_bytes = flash1_score_rows_shared_bytes(features, run.tiling);
-  const Index carried_bytes = size_bytes(carried_type(run));
+  const DType carried = carried_type(run);
   // The most stages that fit beside the score features
-  const Index stages =
-      flash1_forward_stages(width, run.tiling, carried_bytes, shared_bytes_per_block - score_bytes);
+  const Index stages = flash1_forward_stages(width, run.tiling, size_bytes(carried),
+                                             kind.shared_bytes_per_block - score_bytes);
   return products_program(
-      kernel_program("flash1/flash1_forward", element_type(problem.dtype),
-                     element_type(carried_type(run)), width, Br, Bc, stages,
-                     forward_columns(run, width), trace, features_argument(features)),
-      32 * flash1_forward_warps(run.tiling),
-      flash1_forward_shared_bytes(stages, width, run.tiling, carried_bytes) + score_bytes,
-      problem.dtype, kind);
+      run, kind, "flash1/flash1_forward", 32 * flash1_forward_warps(run.tiling),
+      flash1_forward_shared_bytes(stages, width, run.tiling, size_bytes(carried)) + score_bytes,
+      problem.dtype, carried, width, run.tiling, stages, forward_columns(run, width),
+      trace_policy(kind.traced), features);
 }
 
-BlockProgram flash1_backward_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
-                                   const LaunchKind& kind) {
+BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
-  const auto& [Br, Bc] = run.tiling;
-  const std::string type = element_type(problem.dtype), trace = trace_policy(kind.traced);
+  const std::string trace = trace_policy(kind.traced);
   if (kind.hopper) {
-    return products_program(
-        kernel_program("flash1/flash1_backward_hopper", type, problem.d, Br, Bc, trace),
-        kFlash1HopperThreads, flash1_backward_hopper_shared_bytes(problem.d, run.tiling),
-        problem.dtype, kind);
+    return products_program(run, kind, "flash1/flash1_backward_hopper", kFlash1HopperThreads,
+                            flash1_backward_hopper_shared_bytes(problem.d, run.tiling),
+                            problem.dtype, problem.d, run.tiling, trace);
   }
   const ScoreFeatures features = flash1_backward_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
   const int warps = flash1_backward_warps(width, run.tiling);
-  return products_program(
-      kernel_program("flash1/flash1_backward", type, width, Br, Bc, warps,
-                     columns_policy(problem.d, width), trace, features_argument(features)),
-      32 * warps,
-      flash1_backward_shared_bytes(width, run.tiling) +
-          flash1_score_columns_shared_bytes(features, run.tiling, warps),
-      problem.dtype, kind);
+  return products_program(run, kind, "flash1/flash1_backward", 32 * warps,
+                          flash1_backward_shared_bytes(width, run.tiling) +
+                              flash1_score_columns_shared_bytes(features, run.tiling, warps),
+                          problem.dtype, width, run.tiling, warps, columns_policy(problem.d, width),
+                          trace, features);
 }
 
 bool flash1_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
@@ -93,19 +81,16 @@ bool flash1_hopper_backward_takes(const AttentionProblem& problem, const Tiling&
 /// Forward: "initialise" sets O = 0 in the precision used between passes, l = 0 and m = -inf;
 /// "convert" rounds O from Carry::fp32; "lse" computes LSE from m and l. Backward: "initialise"
 /// sets dQ = 0.
-std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                           const LaunchKind& kind) {
+std::vector<LaunchProgram> flash1_programs(const ResolvedRun& run, const LaunchKind& kind) {
   if (run.pass() == PassKind::backward) {
     return {{"initialise", rows_program("attnscope::kernels::flash1_zero_dq")},
-            {"backward", flash1_backward_block(run, target.shared_bytes_per_block, kind)}};
+            {"backward", flash1_backward_block(run, kind)}};
   }
   std::vector<LaunchProgram> programs = {
-      {"initialise",
-       rows_program(instance_of("flash1_initialise", element_type(carried_type(run))))},
-      {"forward", flash1_forward_block(run, target.shared_bytes_per_block, kind)}};
+      {"initialise", rows_program(instance_of("flash1_initialise", carried_type(run)))},
+      {"forward", flash1_forward_block(run, kind)}};
   if (run.asked.variant.carry == Carry::fp32) {
-    programs.push_back(
-        {"convert", rows_program(instance_of("flash1_convert", element_type(run.problem.dtype)))});
+    programs.push_back({"convert", rows_program(instance_of("flash1_convert", run.problem.dtype))});
   }
   programs.push_back({"lse", rows_program("attnscope::kernels::flash1_lse")});
   return programs;

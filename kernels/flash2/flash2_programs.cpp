@@ -16,32 +16,10 @@ std::string visits_of(const LaunchKind& kind) {
   return in_device(kind.listed ? "Visits::listed" : "Visits::all");
 }
 
-BlockProgram hopper_forward_program(const ResolvedRun& run, const LaunchKind& kind) {
-  const AttentionProblem& problem = run.problem;
-  const auto& [Br, Bc] = run.tiling;
-  const Index width = padded_head_dim(problem.d);
-  const ScoreFeatures features = score_features(problem);
-  const Flash2HopperLayout layout = flash2_hopper_layout(width, run.tiling, kind.knobs.stages,
-                                                         kind.knobs.persistent != 0, features);
-  return products_program(
-      kernel_program("flash2/flash2_forward_hopper", element_type(problem.dtype), width, Br, Bc,
-                     visits_of(kind), trace_policy(kind.traced), features_argument(features)),
-      flash2_hopper_threads(run.tiling), layout.bytes, problem.dtype, kind);
-}
-
-BlockProgram hopper_backward_program(const ResolvedRun& run, const LaunchKind& kind) {
-  const AttentionProblem& problem = run.problem;
-  const auto& [Br, Bc] = run.tiling;
-  const Index width = padded_head_dim(problem.d);
-  const bool wide = flash2_wide_gradient_holds(width, run.tiling);
-  return products_program(
-      kernel_program(wide ? "flash2/flash2_backward_wide" : "flash2/flash2_backward_hopper",
-                     element_type(problem.dtype), width, Br, Bc, visits_of(kind),
-                     trace_policy(kind.traced)),
-      kFlash2HopperThreads,
-      wide ? flash2_backward_wide_shared_bytes(width, run.tiling)
-           : flash2_backward_hopper_shared_bytes(width, run.tiling),
-      problem.dtype, kind);
+Flash2HopperLayout hopper_layout(const AttentionProblem& problem, const Tiling& tiling,
+                                 const Knobs& knobs) {
+  return flash2_hopper_layout(padded_head_dim(problem.d), tiling, knobs.stages,
+                              knobs.persistent != 0, score_features(problem));
 }
 
 /// Bulk copies accept rows whose length is a multiple of this many elements: 16 bytes.
@@ -53,27 +31,28 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
   return {.program = {.sources = {is_fp32 ? "kernels/flash2/flash2_backward_fp32.cuh"
                                           : "kernels/flash2/flash2_backward_rows.cuh"},
                       .expression = is_fp32 ? "attnscope::kernels::" + kernel + "_fp32"
-                                            : instance_of(kernel, element_type(problem.dtype))},
+                                            : instance_of(kernel, problem.dtype)},
           .threads = kFlash2RowThreads};
 }
 
 }  // namespace
 
-BlockProgram flash2_forward_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
-                                  const LaunchKind& kind) {
+BlockProgram flash2_forward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
   const Knobs& knobs = kind.knobs;
   const Index width = padded_head_dim(problem.d);
-  const std::string trace = trace_policy(kind.traced);
   if (problem.dtype == DType::fp32) {
-    return products_program(
-        kernel_program("flash2/flash2_forward_fp32", width, tiling.Br, tiling.Bc, trace),
-        cuda_core_threads(tiling), flash2_forward_fp32_shared_bytes(width, tiling), problem.dtype,
-        kind);
+    return cuda_core_program(run, kind, "flash2/flash2_forward_fp32",
+                             flash2_forward_fp32_shared_bytes(width, tiling));
   }
-  if (kind.hopper) return hopper_forward_program(run, kind);
   const ScoreFeatures features = score_features(problem);
+  if (kind.hopper) {
+    return products_program(run, kind, "flash2/flash2_forward_hopper",
+                            flash2_hopper_threads(tiling),
+                            hopper_layout(problem, tiling, knobs).bytes, problem.dtype, width,
+                            tiling, visits_of(kind), trace_policy(kind.traced), features);
+  }
   const bool sliced = knobs.sliced_k != 0;
   if (sliced && features.dropout) {
     return {.limit = "dropout needs warps with their own rows (partition split-q)"};
@@ -88,38 +67,37 @@ BlockProgram flash2_forward_block(const ResolvedRun& run, Index /*shared_bytes_p
   }
   const Index tiles = flash2_forward_shared_bytes(width, tiling, knobs.stages);
   const Index slice = sliced ? flash2_slice_bytes(width, tiling.Br) : 0;
-  return products_program(
-      kernel_program("flash2/flash2_forward", element_type(problem.dtype), width, tiling.Br,
-                     tiling.Bc, warps, columns_policy(problem.d, width), visits_of(kind), trace,
-                     features_argument(features)),
-      32 * warps, std::max(tiles + score_rows_shared_bytes(features, tiling), slice), problem.dtype,
-      kind);
+  return products_program(run, kind, "flash2/flash2_forward", 32 * warps,
+                          std::max(tiles + score_rows_shared_bytes(features, tiling), slice),
+                          problem.dtype, width, tiling, warps, columns_policy(problem.d, width),
+                          visits_of(kind), trace_policy(kind.traced), features);
 }
 
-BlockProgram flash2_backward_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
-                                   const LaunchKind& kind) {
+BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
-  const auto& [Br, Bc] = run.tiling;
+  const Tiling& tiling = run.tiling;
   const Index width = padded_head_dim(problem.d);
-  const std::string trace = trace_policy(kind.traced);
   if (problem.dtype == DType::fp32) {
-    BlockProgram block =
-        products_program(kernel_program("flash2/flash2_backward_fp32", width, Br, Bc, trace),
-                         cuda_core_threads(run.tiling),
-                         flash2_backward_fp32_shared_bytes(width, run.tiling), problem.dtype, kind);
-    if (Br != Bc) block.limit = "in fp32 a tile has as many rows as columns";
-    return block;
+    if (tiling.Br != tiling.Bc) return {.limit = "in fp32 a tile has as many rows as columns"};
+    return cuda_core_program(run, kind, "flash2/flash2_backward_fp32",
+                             flash2_backward_fp32_shared_bytes(width, tiling));
   }
-  if (kind.hopper) return hopper_backward_program(run, kind);
-  const int warps = flash2_backward_warps(width, run.tiling);
+  if (kind.hopper) {
+    const bool wide = flash2_wide_gradient_holds(width, tiling);
+    return products_program(
+        run, kind, wide ? "flash2/flash2_backward_wide" : "flash2/flash2_backward_hopper",
+        kFlash2HopperThreads,
+        wide ? flash2_backward_wide_shared_bytes(width, tiling)
+             : flash2_backward_hopper_shared_bytes(width, tiling),
+        problem.dtype, width, tiling, visits_of(kind), trace_policy(kind.traced));
+  }
+  const int warps = flash2_backward_warps(width, tiling);
   const ScoreFeatures features = score_features(problem);
-  return products_program(kernel_program("flash2/flash2_backward", element_type(problem.dtype),
-                                         width, Br, Bc, warps, columns_policy(problem.d, width),
-                                         visits_of(kind), trace, features_argument(features)),
-                          32 * warps,
-                          flash2_backward_shared_bytes(width, run.tiling) +
-                              flash2_score_columns_shared_bytes(features, run.tiling, warps),
-                          problem.dtype, kind);
+  return products_program(run, kind, "flash2/flash2_backward", 32 * warps,
+                          flash2_backward_shared_bytes(width, tiling) +
+                              flash2_score_columns_shared_bytes(features, tiling, warps),
+                          problem.dtype, width, tiling, warps, columns_policy(problem.d, width),
+                          visits_of(kind), trace_policy(kind.traced), features);
 }
 
 bool flash2_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
@@ -145,14 +123,10 @@ bool flash2_hopper_forward_takes(const AttentionProblem& problem, const Tiling& 
 
 /// Backward: "preprocess" sets D = rowsum(dO * O) and dQ_accum = 0; "convert" rounds
 /// dQ = softmax_scale dQ_accum.
-std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                           const LaunchKind& kind) {
-  const Index shared_bytes = target.shared_bytes_per_block;
-  if (run.pass() == PassKind::forward) {
-    return {{"forward", flash2_forward_block(run, shared_bytes, kind)}};
-  }
+std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const LaunchKind& kind) {
+  if (run.pass() == PassKind::forward) return {{"forward", flash2_forward_block(run, kind)}};
   return {{"preprocess", rows_program(run.problem, "flash2_preprocess")},
-          {"backward", flash2_backward_block(run, shared_bytes, kind)},
+          {"backward", flash2_backward_block(run, kind)},
           {"convert", rows_program(run.problem, "flash2_convert_dq")}};
 }
 

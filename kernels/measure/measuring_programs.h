@@ -32,7 +32,7 @@ inline BlockProgram sm_clock_program() {
 inline BlockProgram input_program(DType dtype) {
   constexpr int kThreads = 256;
   return {.program = {.sources = {"kernels/measure/inputs/input_generator.cuh"},
-                      .expression = instance_of("generate_inputs", element_type(dtype), kThreads)},
+                      .expression = instance_of("generate_inputs", dtype, kThreads)},
           .threads = kThreads};
 }
 

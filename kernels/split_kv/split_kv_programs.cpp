@@ -7,22 +7,7 @@
 
 namespace attnscope::kernels {
 
-namespace {
-
-/// The program of the launch "combine", in which each block owns a row.
-BlockProgram combine_program(const AttentionProblem& problem) {
-  constexpr int kThreads = 128;
-  static_assert(kMostSplits <= kThreads);  // each thread takes one split's LSE
-  return {
-      .program = kernel_program("split_kv/split_kv_combine", element_type(problem.dtype), kThreads),
-      .threads = kThreads,
-      .overlaps_launch_before = true};
-}
-
-}  // namespace
-
-BlockProgram split_kv_block(const ResolvedRun& run, Index /*shared_bytes_per_block*/,
-                            const LaunchKind& kind) {
+BlockProgram split_kv_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
   if (tiling.Br != kSplitRows) {
@@ -31,20 +16,22 @@ BlockProgram split_kv_block(const ResolvedRun& run, Index /*shared_bytes_per_blo
   const ScoreFeatures features = score_features(problem);
   const Index width = split_kv_width(padded_head_dim(problem.d), features.any());
   const int warps = split_kv_warps(tiling);
-  return products_program(
-      kernel_program("split_kv/split_kv_partial", element_type(problem.dtype), width, tiling.Bc,
-                     warps, split_kv_stages(width, tiling), columns_policy(problem.d, width),
-                     trace_policy(kind.traced), features_argument(features)),
-      32 * warps,
-      split_kv_shared_bytes(width, tiling) +
-          score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps}),
-      problem.dtype, kind);
+  return products_program(run, kind, "split_kv/split_kv_partial", 32 * warps,
+                          split_kv_shared_bytes(width, tiling) +
+                              score_rows_shared_bytes(features, {tiling.Br, tiling.Bc / warps}),
+                          problem.dtype, width, tiling.Bc, warps, split_kv_stages(width, tiling),
+                          columns_policy(problem.d, width), trace_policy(kind.traced), features);
 }
 
-std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const ProgramTarget& target,
-                                             const LaunchKind& kind) {
-  return {{"partial", split_kv_block(run, target.shared_bytes_per_block, kind)},
-          {"combine", combine_program(run.problem)}};
+/// "combine": each block owns a row.
+std::vector<LaunchProgram> split_kv_programs(const ResolvedRun& run, const LaunchKind& kind) {
+  constexpr int kThreads = 128;
+  static_assert(kMostSplits <= kThreads);  // each thread takes one split's LSE
+  return {{"partial", split_kv_block(run, kind)},
+          {"combine",
+           {.program = kernel_program("split_kv/split_kv_combine", run.problem.dtype, kThreads),
+            .threads = kThreads,
+            .overlaps_launch_before = true}}};
 }
 
 }  // namespace attnscope::kernels

@@ -38,18 +38,17 @@ Index piece_width(const AttentionProblem& problem) {
 BlockProgram row_program(std::string_view kernel, const AttentionProblem& problem,
                          const ScoreFeatures& features, std::span<const RowShape> shapes,
                          Index most_keys) {
-  const std::string type = element_type(problem.dtype);
   const Index width = piece_width(problem);
   const auto shape = std::ranges::find_if(
       shapes, [&](const RowShape& each) { return each.threads * each.elements >= problem.N_kv; });
   if (problem.N_kv > most_keys || shape == shapes.end()) {
-    return {.program = kernel_program(fmt::format("{}_two_sweeps", kernel), type, kSweepThreads,
-                                      width, features_argument(features)),
+    return {.program = kernel_program(fmt::format("{}_two_sweeps", kernel), problem.dtype,
+                                      kSweepThreads, width, features),
             .threads = kSweepThreads};
   }
   static_assert(softmax_rows_per_block(1024) == 4 && softmax_rows_per_block(1025) == 1);
-  return {.program = kernel_program(kernel, type, shape->threads, shape->elements, width,
-                                    features_argument(features)),
+  return {.program = kernel_program(kernel, problem.dtype, shape->threads, shape->elements, width,
+                                    features),
           .threads = shape->threads * static_cast<int>(softmax_rows_per_block(problem.N_kv))};
 }
 
@@ -77,9 +76,7 @@ BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
 
 }  // namespace
 
-std::vector<LaunchProgram> standard_programs(const ResolvedRun& run,
-                                             const ProgramTarget& /*target*/,
-                                             const LaunchKind& /*kind*/) {
+std::vector<LaunchProgram> standard_programs(const ResolvedRun& run, const LaunchKind& /*kind*/) {
   const AttentionProblem& problem = run.problem;
   if (run.pass() == PassKind::forward) return {{"softmax", softmax_forward_program(problem)}};
   return {{"dS", softmax_gradient_program(problem)}};

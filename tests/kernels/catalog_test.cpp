@@ -121,7 +121,7 @@ Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProb
   const Tiling tiling = *default_tiling(kernel, pass, problem, carry, {"", most_bytes});
   ResolvedRun run{.problem = problem, .tiling = tiling};
   run.asked.variant.carry = carry;
-  return kernel.block_program(pass)(run, most_bytes, {}).shared_bytes;
+  return kernel.block_program(pass)(run, {.shared_bytes_per_block = most_bytes}).shared_bytes;
 }
 
 TEST(KernelCatalog, EveryDefaultTilingHasABlock) {

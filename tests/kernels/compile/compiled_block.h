@@ -29,10 +29,10 @@ inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& r
                                    LaunchKind kind = {},
                                    Index shared_bytes_per_block = kMostSharedBytes,
                                    std::string_view compute_capability = "8.0") {
-  const ProgramTarget target{.compute_capability = std::string(compute_capability),
-                             .shared_bytes_per_block = shared_bytes_per_block};
+  const ProgramTarget target{.compute_capability = std::string(compute_capability)};
   kind.hopper = target.has_hopper_instructions() && has_hopper_program(run, kind.knobs);
-  for (const LaunchProgram& each : find_kernel(run.asked.kernel)->programs(run, target, kind)) {
+  kind.shared_bytes_per_block = shared_bytes_per_block;
+  for (const LaunchProgram& each : find_kernel(run.asked.kernel)->programs(run, kind)) {
     if (each.launch == launch) return each.block;
   }
   ADD_FAILURE() << run.asked.kernel << " has no launch " << launch;

@@ -39,7 +39,8 @@ void expect_programs(BlockProgram (*program_of)(const AttentionProblem&),
                      std::initializer_list<RowCase> cases) {
   for (const RowCase& row : cases) {
     const BlockProgram block = program_of(row_problem(row.N_kv, row.dtype, row.mask));
-    EXPECT_THAT(block.program.expression, HasSubstr(element_type(row.dtype) + ", " + row.arguments))
+    EXPECT_THAT(block.program.expression,
+                HasSubstr(argument_text(row.dtype) + ", " + row.arguments))
         << row.N_kv;
     EXPECT_EQ(block.threads, row.threads) << row.N_kv;
   }
