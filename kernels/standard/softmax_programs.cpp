@@ -13,15 +13,14 @@ namespace {
 struct RowShape {
   int threads;
   int elements;
+  bool scored = false;  ///< with score features, too
 };
 
-// The first shape that can hold a row is used; with score features, and for gradients, there are
-// fewer shapes
-constexpr RowShape kPlainForward[] = {{32, 8},   {32, 16},  {32, 32},  {128, 16},
-                                      {256, 16}, {256, 32}, {512, 32}, {1024, 32}};
-constexpr RowShape kScoredForward[] = {{32, 32}, {256, 16}, {512, 32}, {1024, 32}};
-constexpr RowShape kPlainGradient[] = {{32, 8}, {32, 32}, {256, 16}, {512, 32}};
-constexpr RowShape kScoredGradient[] = {{32, 32}, {512, 32}};
+// The first shape that can hold a row is used
+constexpr RowShape kForwardShapes[] = {{32, 8},         {32, 16},        {32, 32, true},
+                                       {128, 16},       {256, 16, true}, {256, 32},
+                                       {512, 32, true}, {1024, 32, true}};
+constexpr RowShape kGradientShapes[] = {{32, 8}, {32, 32, true}, {256, 16}, {512, 32, true}};
 
 /// The threads of the kernel that reads a row twice.
 constexpr int kSweepThreads = 1024;
@@ -39,8 +38,9 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
                          const ScoreFeatures& features, std::span<const RowShape> shapes,
                          Index most_keys) {
   const Index width = piece_width(problem);
-  const auto shape = std::ranges::find_if(
-      shapes, [&](const RowShape& each) { return each.threads * each.elements >= problem.N_kv; });
+  const auto shape = std::ranges::find_if(shapes, [&](const RowShape& each) {
+    return each.threads * each.elements >= problem.N_kv && (each.scored || !features.any());
+  });
   if (problem.N_kv > most_keys || shape == shapes.end()) {
     return {.program = kernel_program(fmt::format("{}_two_sweeps", kernel), problem.dtype,
                                       kSweepThreads, width, features),
@@ -52,34 +52,20 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
           .threads = shape->threads * static_cast<int>(softmax_rows_per_block(problem.N_kv))};
 }
 
-BlockProgram softmax_forward_program(const AttentionProblem& problem) {
-  const Index width = piece_width(problem);
-  const ScoreFeatures features = score_features(problem);
-  if (!features.any()) {
-    return row_program("standard/softmax_forward", problem, features, kPlainForward,
-                       width > 1 ? 32768 : 16384);
-  }
-  return row_program("standard/softmax_forward", problem, features, kScoredForward,
-                     width > 4 ? 32768 : 16384);
-}
-
-/// The program of the launch "dS". The problem must be in 16-bit precision.
-BlockProgram softmax_gradient_program(const AttentionProblem& problem) {
-  ScoreFeatures features = score_features(problem);
-  features.key_ranges = features.alibi = false;  // P already reflects these
-  if (!features.any()) {
-    return row_program("standard/softmax_gradient", problem, features, kPlainGradient, 16384);
-  }
-  return row_program("standard/softmax_gradient", problem, features, kScoredGradient,
-                     features.soft_cap ? 8192 : 16384);
-}
-
 }  // namespace
 
+/// "dS" is in 16-bit precision.
 std::vector<LaunchProgram> standard_programs(const ResolvedRun& run, const LaunchKind& /*kind*/) {
   const AttentionProblem& problem = run.problem;
-  if (run.pass() == PassKind::forward) return {{"softmax", softmax_forward_program(problem)}};
-  return {{"dS", softmax_gradient_program(problem)}};
+  ScoreFeatures features = score_features(problem);
+  if (run.pass() == PassKind::forward) {
+    const Index most_keys = piece_width(problem) > (features.any() ? 4 : 1) ? 32768 : 16384;
+    return {{"softmax", row_program("standard/softmax_forward", problem, features, kForwardShapes,
+                                    most_keys)}};
+  }
+  features.key_ranges = features.alibi = false;  // P already reflects these
+  return {{"dS", row_program("standard/softmax_gradient", problem, features, kGradientShapes,
+                             features.soft_cap ? 8192 : 16384)}};
 }
 
 }  // namespace attnscope::kernels
