@@ -37,6 +37,9 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .knobs = kBackwardKnobs,
                                      .hopper_takes = flash2_hopper_backward_takes};
 
+/// Bulk copies accept rows whose length is a multiple of this many 16-bit elements: 16 bytes.
+constexpr Index kBulkCopyElements = 8;
+
 /// The pass of flash2, run on lists of tiles.
 constexpr KernelPass listed(KernelPass pass) {
   pass.has_fp32 = false;
@@ -118,7 +121,8 @@ bool KernelPass::has_hopper_program(const AttentionProblem& problem, const Tilin
     return values.*knob.member == knob.values.front().value ||
            std::ranges::find(hopper_knobs, knob.name) != hopper_knobs.end();
   });
-  return hopper_takes != nullptr && has_all && hopper_takes(problem, tiling, values);
+  return hopper_takes != nullptr && has_all && problem.dtype != DType::fp32 &&
+         problem.d % kBulkCopyElements == 0 && hopper_takes(problem, tiling, values);
 }
 
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {

@@ -34,17 +34,16 @@ BlockProgramOf flash1_forward_block, flash1_backward_block;
 BlockProgramOf flash2_forward_block, flash2_backward_block;
 BlockProgramOf split_kv_block;
 
-/// Whether a pass's program with Hopper's instructions computes a problem in these tiles. Of the
-/// switches, it considers only those that change shared memory (stages, schedule):
-/// KernelPass::has_hopper_program() rejects those that the program does not have.
+/// Whether a pass's program with Hopper's instructions computes a problem in these tiles, in 16-bit
+/// precision and with rows that bulk copies accept. Of the switches, it considers only those that
+/// change shared memory (stages, schedule): KernelPass::has_hopper_program() checks the rest.
 using HopperTakes = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
-/// Plain softmax attention in 16-bit precision, with one head dimension and tiling.
+/// Plain softmax attention, with one head dimension and tiling.
 HopperTakes flash1_hopper_backward_takes;
-/// Plain softmax attention in 16-bit precision, with rows that bulk copies accept and tilings whose
-/// gradients fit in a thread block's registers.
+/// Plain softmax attention, in tilings whose gradients fit in a thread block's registers.
 HopperTakes flash2_hopper_backward_takes;
-/// 16-bit precision, rows that bulk copies accept (multiples of 16 bytes), tilings whose O, S and P
-/// fit in a thread block's registers and whose tiles fit in its shared memory.
+/// Tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its shared
+/// memory.
 HopperTakes flash2_hopper_forward_takes;
 
 /// The work of one thread block of a tile launch.
@@ -71,8 +70,8 @@ struct KernelPass {
   HopperTakes* hopper_takes = nullptr;  ///< null: it has no program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
-  /// Whether a Hopper GPU runs that program: hopper_takes() accepts the problem, and only
-  /// `hopper_knobs` differ from their defaults.
+  /// Whether a Hopper GPU runs that program: the problem is in 16-bit precision with rows of whole
+  /// 16 bytes, hopper_takes() accepts it, and only `hopper_knobs` differ from their defaults.
   bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs) const;
 };

@@ -74,8 +74,8 @@ BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kin
 
 bool flash1_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
                                   const Knobs& /*knobs*/) {
-  return problem.dtype != DType::fp32 && !score_features(problem).any() &&
-         problem.d == kFlash1HopperHeadDim && tiling == kFlash1HopperTiling;
+  return !score_features(problem).any() && problem.d == kFlash1HopperHeadDim &&
+         tiling == kFlash1HopperTiling;
 }
 
 /// Forward: "initialise" sets O = 0 in the precision used between passes, l = 0 and m = -inf;

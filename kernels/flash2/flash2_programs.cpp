@@ -22,9 +22,6 @@ Flash2HopperLayout hopper_layout(const AttentionProblem& problem, const Tiling& 
                               knobs.persistent != 0, score_features(problem));
 }
 
-/// Bulk copies accept rows whose length is a multiple of this many elements: 16 bytes.
-constexpr Index kHopperRowStep = 8;
-
 /// The program of a launch over the rows of a tensor.
 BlockProgram rows_program(const AttentionProblem& problem, const std::string& kernel) {
   const bool is_fp32 = problem.dtype == DType::fp32;
@@ -103,8 +100,7 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
 bool flash2_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
                                   const Knobs& /*knobs*/) {
   const Index width = padded_head_dim(problem.d);
-  return problem.dtype != DType::fp32 && !score_features(problem).any() &&
-         problem.d % kHopperRowStep == 0 &&
+  return !score_features(problem).any() &&
          (flash2_gradient_holds(width, tiling) || flash2_wide_gradient_holds(width, tiling));
 }
 
@@ -113,12 +109,8 @@ static_assert(!flash2_hopper_holds(64, {64 * (kMaxConsumers + 1), 64}),
 
 bool flash2_hopper_forward_takes(const AttentionProblem& problem, const Tiling& tiling,
                                  const Knobs& knobs) {
-  const Index width = padded_head_dim(problem.d);
-  return problem.dtype != DType::fp32 && problem.d % kHopperRowStep == 0 &&
-         flash2_hopper_holds(width, tiling) &&
-         flash2_hopper_layout(width, tiling, knobs.stages, knobs.persistent != 0,
-                              score_features(problem))
-                 .bytes <= kMostSharedBytes;
+  return flash2_hopper_holds(padded_head_dim(problem.d), tiling) &&
+         hopper_layout(problem, tiling, knobs).bytes <= kMostSharedBytes;
 }
 
 /// Backward: "preprocess" sets D = rowsum(dO * O) and dQ_accum = 0; "convert" rounds
