@@ -1,6 +1,7 @@
 #include "kernels/catalog.h"
 #include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
+#include "kernels/score_shared.cuh"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
 #include "reference/tiling.h"
