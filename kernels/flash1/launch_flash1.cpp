@@ -13,14 +13,6 @@ Index row_blocks(Index threads) {
   return ceil_div(threads, kFlash1RowThreads);
 }
 
-Flash1HopperParameters with_maps(const Flash1BackwardParameters& parameters,
-                                 const AttentionProblem& problem) {
-  const BackwardParameters& shared = parameters.shared;
-  return {parameters, gradient_maps(shared, problem, kFlash1HopperTiling, kFlash1HopperTiling.Bc),
-          row_tile_map(shared.O, problem, kFlash1HopperTiling.Br),
-          row_tile_map(shared.dQ, problem, kFlash1HopperTiling.Br)};
-}
-
 }  // namespace
 
 void launch_flash1(PassLauncher& pass) {
@@ -74,7 +66,11 @@ void launch_flash1_backward(PassLauncher& pass) {
   pass.start("initialise", row_blocks(rows * chunks), parameters.shared.dQ, parameters.shared.shape,
              rows, chunks);
   if (pass.runs_on_hopper("backward")) {
-    pass.start_traceable("backward", heads, with_maps(parameters, problem));
+    const BackwardParameters& shared = parameters.shared;
+    pass.start_traceable("backward", heads,
+                         Flash1HopperParameters{
+                             parameters, gradient_maps(shared, pass.run, pass.tiling.Bc),
+                             row_tile_map(shared.O, pass.run), row_tile_map(shared.dQ, pass.run)});
   } else {
     pass.start_traceable("backward", heads, parameters);
   }

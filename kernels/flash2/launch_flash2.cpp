@@ -19,7 +19,7 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
   if (launch == 0) launch = ++launches;  // 0 marks an unused counter
   const Flash2HopperForwardParameters parameters{
       shared,
-      forward_maps(shared, pass.problem, pass.tiling),
+      forward_maps(shared, pass.run),
       {.tiles = static_cast<int>(tiles),
        .launch = launch,
        .next = pass.workspace<unsigned long long>(WorkspaceTensor::next_tile)},
@@ -75,8 +75,7 @@ void launch_flash2_backward(PassLauncher& pass) {
   }
   if (pass.runs_on_hopper("backward")) {
     constexpr Index kWarpRows = 16;
-    Flash2HopperParameters hopper{parameters,
-                                  gradient_maps(parameters, problem, pass.tiling, kWarpRows)};
+    Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more
     // heads would not fit in L2. A trace derives a block's head from its number.
     const Index at_once = device_attribute(cudaDevAttrMultiProcessorCount) * heads / column_blocks;

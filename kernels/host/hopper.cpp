@@ -66,62 +66,59 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   return map;
 }
 
+/// [B, H, N, d]
 MappedTensor rows_of(const TensorView& view, const AttentionProblem& problem) {
   return {view, {problem.batch, problem.heads, problem.N, problem.d}};
 }
-MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem, Index heads) {
-  return {view, {problem.batch, heads, problem.N_kv, problem.d}};
+/// [B, H_kv, N_kv, d]
+MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem) {
+  return {view, {problem.batch, problem.kv_heads, problem.N_kv, problem.d}};
+}
+/// [B, H, N_kv, d]
+MappedTensor gradients_of(const TensorView& view, const AttentionProblem& problem) {
+  return {view, {problem.batch, problem.heads, problem.N_kv, problem.d}};
 }
 
 }  // namespace
 
 bool bulk_copies_reach(const PassArguments& arguments) {
   const AttentionProblem& problem = arguments.run.problem;
-  const auto rows = [&](const TensorView& view) { return rows_of(view, problem); };
-  const auto columns = [&](const TensorView& view) {
-    return columns_of(view, problem, problem.kv_heads);
-  };
-  std::vector<MappedTensor> tensors = {rows(arguments.Q), rows(arguments.O), columns(arguments.K),
-                                       columns(arguments.V)};
+  std::vector<MappedTensor> tensors = {rows_of(arguments.Q, problem), rows_of(arguments.O, problem),
+                                       columns_of(arguments.K, problem),
+                                       columns_of(arguments.V, problem)};
   if (arguments.run.pass() == PassKind::backward) {
-    tensors.insert(tensors.end(), {rows(arguments.dO), rows(arguments.dQ)});
+    tensors.push_back(rows_of(arguments.dO, problem));
+    tensors.push_back(rows_of(arguments.dQ, problem));
     // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the
     // workspace
     if (problem.heads_per_kv_head() == 1) {
-      tensors.insert(tensors.end(), {columns(arguments.dK), columns(arguments.dV)});
+      tensors.push_back(columns_of(arguments.dK, problem));
+      tensors.push_back(columns_of(arguments.dV, problem));
     }
   }
   return std::ranges::all_of(tensors, can_be_walked);
 }
 
-ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
-                         const Tiling& tiling) {
+ForwardMaps forward_maps(const ForwardParameters& parameters, const ResolvedRun& run) {
   constexpr Index kWarpRows = 16;
-  const auto columns = [&](const TensorView& view) {
-    return tensor_map(columns_of(view, problem, problem.kv_heads), tiling.Bc);
-  };
-  return {.Q_rows = tensor_map(rows_of(parameters.Q, problem), kForwardBoxRows),
-          .K_columns = columns(parameters.K),
-          .V_columns = columns(parameters.V),
-          .O_rows = tensor_map(rows_of(parameters.O, problem), kWarpRows)};
+  return {.Q_rows = tensor_map(rows_of(parameters.Q, run.problem), kForwardBoxRows),
+          .K_columns = tensor_map(columns_of(parameters.K, run.problem), run.tiling.Bc),
+          .V_columns = tensor_map(columns_of(parameters.V, run.problem), run.tiling.Bc),
+          .O_rows = tensor_map(rows_of(parameters.O, run.problem), kWarpRows)};
 }
 
-GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem,
-                           const Tiling& tiling, Index stored_rows) {
-  const auto rows = [&](const TensorView& view) { return row_tile_map(view, problem, tiling.Br); };
-  const auto columns = [&](const TensorView& view, Index heads, Index box_rows) {
-    return tensor_map(columns_of(view, problem, heads), box_rows);
-  };
-  return {.Q_rows = rows(parameters.Q),
-          .dO_rows = rows(parameters.dO),
-          .K_columns = columns(parameters.K, problem.kv_heads, tiling.Bc),
-          .V_columns = columns(parameters.V, problem.kv_heads, tiling.Bc),
-          .dK_columns = columns(parameters.dK_heads, problem.heads, stored_rows),
-          .dV_columns = columns(parameters.dV_heads, problem.heads, stored_rows)};
+GradientMaps gradient_maps(const BackwardParameters& parameters, const ResolvedRun& run,
+                           Index stored_rows) {
+  return {.Q_rows = row_tile_map(parameters.Q, run),
+          .dO_rows = row_tile_map(parameters.dO, run),
+          .K_columns = tensor_map(columns_of(parameters.K, run.problem), run.tiling.Bc),
+          .V_columns = tensor_map(columns_of(parameters.V, run.problem), run.tiling.Bc),
+          .dK_columns = tensor_map(gradients_of(parameters.dK_heads, run.problem), stored_rows),
+          .dV_columns = tensor_map(gradients_of(parameters.dV_heads, run.problem), stored_rows)};
 }
 
-TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem, Index Br) {
-  return tensor_map(rows_of(tensor, problem), Br);
+TensorMap row_tile_map(const TensorView& tensor, const ResolvedRun& run) {
+  return tensor_map(rows_of(tensor, run.problem), run.tiling.Br);
 }
 
 }  // namespace attnscope::kernels

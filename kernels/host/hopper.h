@@ -5,7 +5,6 @@
 #include "kernels/backward_parameters.cuh"
 #include "kernels/gradient_maps.cuh"
 #include "kernels/pass_arguments.h"
-#include "reference/attention_problem.h"
 
 namespace attnscope::kernels {
 
@@ -13,14 +12,13 @@ namespace attnscope::kernels {
 /// entries are greater than 0 and less than 2^40 bytes.
 bool bulk_copies_reach(const PassArguments& arguments);
 
-/// The tensor maps of a pass with Hopper's instructions. All three functions throw CudaError if the
-/// driver fails.
-ForwardMaps forward_maps(const ForwardParameters& parameters, const AttentionProblem& problem,
-                         const Tiling& tiling);
+/// The tensor maps of a pass with Hopper's instructions, in the run's tiling. All three functions
+/// throw CudaError if the driver fails.
+ForwardMaps forward_maps(const ForwardParameters& parameters, const ResolvedRun& run);
 /// `stored_rows`: the rows of a box of dK and dV.
-GradientMaps gradient_maps(const BackwardParameters& parameters, const AttentionProblem& problem,
-                           const Tiling& tiling, Index stored_rows);
+GradientMaps gradient_maps(const BackwardParameters& parameters, const ResolvedRun& run,
+                           Index stored_rows);
 /// The map of one more tensor [B, H, N, d], Br rows per box.
-TensorMap row_tile_map(const TensorView& tensor, const AttentionProblem& problem, Index Br);
+TensorMap row_tile_map(const TensorView& tensor, const ResolvedRun& run);
 
 }  // namespace attnscope::kernels
