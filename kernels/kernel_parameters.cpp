@@ -14,13 +14,6 @@ double score_divisor(const AttentionProblem& problem, ScoreUnit unit) {
   return unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
 }
 
-/// No key is farther from a diagonal than this; sums with it do not overflow.
-constexpr Index kLongestSide = 2 * kMaxSequenceLength;
-
-int window_side(Index side) {
-  return static_cast<int>(std::min(side, kLongestSide));
-}
-
 std::vector<int> as_ints(const std::vector<Index>& numbers) {
   return {numbers.begin(), numbers.end()};
 }
@@ -28,17 +21,15 @@ std::vector<int> as_ints(const std::vector<Index>& numbers) {
 }  // namespace
 
 ForwardShape forward_shape(const AttentionProblem& problem) {
-  ForwardShape shape;
-  shape.heads = static_cast<int>(problem.heads);
-  shape.heads_per_kv_head = static_cast<int>(problem.heads_per_kv_head());
-  shape.N = static_cast<int>(problem.N);
-  shape.N_kv = static_cast<int>(problem.N_kv);
-  shape.d = static_cast<int>(problem.d);
-  shape.diagonal_offset =
-      static_cast<int>(problem.mask.is_none() ? problem.N_kv : problem.diagonal(0));
-  shape.softmax_scale = static_cast<float>(problem.softmax_scale());
-  shape.softmax_scale_log2 = static_cast<float>(problem.softmax_scale() * std::numbers::log2e);
-  return shape;
+  const Index offset = problem.mask.is_none() ? problem.N_kv : problem.diagonal(0);
+  return {.heads = static_cast<int>(problem.heads),
+          .heads_per_kv_head = static_cast<int>(problem.heads_per_kv_head()),
+          .N = static_cast<int>(problem.N),
+          .N_kv = static_cast<int>(problem.N_kv),
+          .d = static_cast<int>(problem.d),
+          .diagonal_offset = static_cast<int>(offset),
+          .softmax_scale = static_cast<float>(problem.softmax_scale()),
+          .softmax_scale_log2 = static_cast<float>(problem.softmax_scale() * std::numbers::log2e)};
 }
 
 TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index columns) {
@@ -63,10 +54,12 @@ ScoreFeatures flash1_backward_features(const AttentionProblem& problem) {
 }
 
 ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit) {
+  // No key is farther from a diagonal than this; sums with it do not overflow
+  constexpr Index kLongestSide = 2 * kMaxSequenceLength;
   const ScoreFunction& score = problem.score;
   ScoreParameters parameters;
-  parameters.window_left = window_side(problem.mask.left);
-  parameters.window_right = window_side(problem.mask.right);
+  parameters.window_left = static_cast<int>(std::min(problem.mask.left, kLongestSide));
+  parameters.window_right = static_cast<int>(std::min(problem.mask.right, kLongestSide));
   parameters.top_left = problem.mask.alignment == Mask::Alignment::top_left;
   parameters.sequences = problem.is_packed() ? static_cast<int>(problem.sequence_count()) : 0;
   if (score.soft_cap) {

@@ -32,32 +32,23 @@ TensorView view_of(const attnscope_tensor& tensor) {
   return {tensor.data_dev, tensor.stride_batch, tensor.stride_head, tensor.stride_row};
 }
 
-/// The status of an outcome. Keeps the message for attnscope_last_message().
-attnscope_status answer(const std::optional<Error>& error, const attnscope_session* session) {
+/// Runs the body, keeps the message of its error for attnscope_last_message(), and returns its
+/// status. No exception escapes from the library.
+template <typename Body>
+attnscope_status guarded(const attnscope_session* session, const Body& body) {
+  std::optional<Error> error;
+  try {
+    error = body();
+  } catch (const JsonFieldError& failure) {
+    error = invalid_request("{}", failure.what());
+  } catch (const std::exception& failure) {
+    error = failed("{}", failure.what());
+  }
   last_message = error ? words(*error, Reader::file) : "";
   if (!error) return ATTNSCOPE_OK;
   if (session != nullptr && session->session->lost()) return ATTNSCOPE_LOST;
-  switch (error->kind) {
-    case Error::Kind::invalid_request:
-      return ATTNSCOPE_INVALID_REQUEST;
-    case Error::Kind::unavailable:
-      return ATTNSCOPE_UNAVAILABLE;
-    case Error::Kind::failed:
-      break;
-  }
-  return ATTNSCOPE_FAILED;
-}
-
-/// Runs the body; no exception escapes from the library.
-template <typename Body>
-attnscope_status guarded(const attnscope_session* session, Body&& body) {
-  try {
-    return answer(body(), session);
-  } catch (const JsonFieldError& error) {
-    return answer(invalid_request("{}", error.what()), session);
-  } catch (const std::exception& failure) {
-    return answer(failed("{}", failure.what()), session);
-  }
+  if (error->kind == Error::Kind::invalid_request) return ATTNSCOPE_INVALID_REQUEST;
+  return error->kind == Error::Kind::unavailable ? ATTNSCOPE_UNAVAILABLE : ATTNSCOPE_FAILED;
 }
 
 /// The run that the JSON text describes, and nothing besides.
@@ -123,9 +114,7 @@ attnscope_status attnscope_session_open(int32_t device, attnscope_session** sess
     *session = nullptr;
     auto opened = Session::open(device);
     if (!opened) return opened.error();
-    auto handle = std::make_unique<attnscope_session>();
-    handle->session = std::move(opened).value();
-    *session = handle.release();
+    *session = new attnscope_session{std::move(opened).value()};
     return std::nullopt;
   });
 }
