@@ -51,45 +51,6 @@ attnscope_status guarded(const attnscope_session* session, const Body& body) {
   return error->kind == Error::Kind::unavailable ? ATTNSCOPE_UNAVAILABLE : ATTNSCOPE_FAILED;
 }
 
-/// The run that the JSON text describes, and nothing besides.
-Result<ResolvedRun> read_run(const char* json) {
-  if (json == nullptr) return invalid_request("json is NULL; it describes the run");
-  const auto document = parse_json(json, "the run");
-  if (!document) return document.error();
-  const JsonObject root(document.value(), "");
-  check_run_members(root);
-  return resolve(run_from_json(root));
-}
-
-std::optional<Error> launch_run(attnscope_session* session, const attnscope_run* run,
-                                const attnscope_pass* pass) {
-  if (session == nullptr) {
-    return invalid_request("session is NULL; attnscope_session_open() returns one");
-  }
-  if (run == nullptr) return invalid_request("run is NULL; attnscope_run_create() returns one");
-  if (pass == nullptr) return invalid_request("pass is NULL");
-  if (pass->struct_size != sizeof *pass) {
-    return invalid_request("pass.struct_size is {}; it must be sizeof the struct, {}",
-                           pass->struct_size, sizeof *pass);
-  }
-  const PassArguments arguments{.resources = &session->session->resources(),
-                                .run = run->run,
-                                .Q = view_of(pass->q),
-                                .K = view_of(pass->k),
-                                .V = view_of(pass->v),
-                                .O = view_of(pass->o),
-                                .LSE_dev = pass->lse_dev,
-                                .dO = view_of(pass->d_o),
-                                .dQ = view_of(pass->dq),
-                                .dK = view_of(pass->dk),
-                                .dV = view_of(pass->dv),
-                                .forward_workspace_dev = pass->forward_workspace_dev,
-                                .workspace_dev = pass->workspace_dev,
-                                .workspace_bytes = pass->workspace_bytes,
-                                .stream = pass->stream};
-  return session->session->run([&] { return launch(arguments); });
-}
-
 }  // namespace
 
 uint32_t attnscope_kernels_version(void) {
@@ -127,7 +88,12 @@ attnscope_status attnscope_run_create(const char* json, attnscope_run** run) {
   return guarded(nullptr, [&]() -> std::optional<Error> {
     if (run == nullptr) return invalid_request("run is NULL; it receives the new run");
     *run = nullptr;
-    auto described = read_run(json);
+    if (json == nullptr) return invalid_request("json is NULL; it describes the run");
+    const auto document = parse_json(json, "the run");
+    if (!document) return document.error();
+    const JsonObject root(document.value(), "");
+    check_run_members(root);
+    auto described = resolve(run_from_json(root));
     if (!described) return described.error();
     const std::size_t bytes = workspace_bytes(described.value());
     *run = new attnscope_run{std::move(described).value(), bytes};
@@ -145,5 +111,31 @@ uint64_t attnscope_run_workspace(const attnscope_run* run) {
 
 attnscope_status attnscope_run_launch(attnscope_session* session, const attnscope_run* run,
                                       const attnscope_pass* pass) {
-  return guarded(session, [&] { return launch_run(session, run, pass); });
+  return guarded(session, [&]() -> std::optional<Error> {
+    if (session == nullptr) {
+      return invalid_request("session is NULL; attnscope_session_open() returns one");
+    }
+    if (run == nullptr) return invalid_request("run is NULL; attnscope_run_create() returns one");
+    if (pass == nullptr) return invalid_request("pass is NULL");
+    if (pass->struct_size != sizeof *pass) {
+      return invalid_request("pass.struct_size is {}; it must be sizeof the struct, {}",
+                             pass->struct_size, sizeof *pass);
+    }
+    const PassArguments arguments{.resources = &session->session->resources(),
+                                  .run = run->run,
+                                  .Q = view_of(pass->q),
+                                  .K = view_of(pass->k),
+                                  .V = view_of(pass->v),
+                                  .O = view_of(pass->o),
+                                  .LSE_dev = pass->lse_dev,
+                                  .dO = view_of(pass->d_o),
+                                  .dQ = view_of(pass->dq),
+                                  .dK = view_of(pass->dk),
+                                  .dV = view_of(pass->dv),
+                                  .forward_workspace_dev = pass->forward_workspace_dev,
+                                  .workspace_dev = pass->workspace_dev,
+                                  .workspace_bytes = pass->workspace_bytes,
+                                  .stream = pass->stream};
+    return session->session->run([&] { return launch(arguments); });
+  });
 }
