@@ -6,20 +6,10 @@
 
 namespace attnscope::kernels {
 
-namespace {
-
-/// The number of thread blocks of a launch of flash1_rows.cuh with this many threads in total.
-Index row_blocks(Index threads) {
-  return ceil_div(threads, kFlash1RowThreads);
-}
-
-}  // namespace
-
 void launch_flash1(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const Carry carry = arguments.run.asked.variant.carry;
-  const bool carries_fp32 = carry == Carry::fp32;
+  const bool carries_fp32 = arguments.run.asked.variant.carry == Carry::fp32;
   const DType carried = carries_fp32 ? DType::fp32 : problem.dtype;
   const Index columns =
       carries_fp32 ? flash1_carried_columns(static_cast<int>(problem.d)) : problem.d;
@@ -38,16 +28,15 @@ void launch_flash1(PassLauncher& pass) {
 
   const Index rows = problem.batch * problem.heads * problem.N;
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);
-  pass.start("initialise", row_blocks(rows * chunks), parameters, rows, chunks,
+  pass.start("initialise", ceil_div(rows * chunks, kFlash1RowThreads), parameters, rows, chunks,
              static_cast<int>(columns));
   pass.start_traceable("forward", problem.batch * problem.heads, parameters);
   if (carries_fp32) {
-    const Index wide_chunks = columns / 4;
-    pass.start("convert", row_blocks(rows * wide_chunks), arguments.O, parameters, rows,
-               wide_chunks);
+    pass.start("convert", ceil_div(rows * chunks, kFlash1RowThreads), arguments.O, parameters, rows,
+               chunks);
   }
   if (arguments.LSE_dev != nullptr) {
-    pass.start("lse", row_blocks(rows), arguments.LSE_dev, parameters, rows);
+    pass.start("lse", ceil_div(rows, kFlash1RowThreads), arguments.LSE_dev, parameters, rows);
   }
 }
 
@@ -63,8 +52,8 @@ void launch_flash1_backward(PassLauncher& pass) {
   const Index heads = problem.batch * problem.heads;
   const Index rows = heads * problem.N;
   const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
-  pass.start("initialise", row_blocks(rows * chunks), parameters.shared.dQ, parameters.shared.shape,
-             rows, chunks);
+  pass.start("initialise", ceil_div(rows * chunks, kFlash1RowThreads), parameters.shared.dQ,
+             parameters.shared.shape, rows, chunks);
   if (pass.runs_on_hopper("backward")) {
     const BackwardParameters& shared = parameters.shared;
     pass.start_traceable("backward", heads,

@@ -22,9 +22,6 @@ constexpr RowShape kForwardShapes[] = {{32, 8},         {32, 16},        {32, 32
                                        {512, 32, true}, {1024, 32, true}};
 constexpr RowShape kGradientShapes[] = {{32, 8}, {32, 32, true}, {256, 16}, {512, 32, true}};
 
-/// The threads of the kernel that reads a row twice.
-constexpr int kSweepThreads = 1024;
-
 /// Neighbouring elements that a thread reads at once: 16 bytes, or 1 element if rows are not
 /// aligned to 16 bytes.
 Index piece_width(const AttentionProblem& problem) {
@@ -42,6 +39,7 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
     return each.threads * each.elements >= problem.N_kv && (each.scored || !features.any());
   });
   if (problem.N_kv > most_keys || shape == shapes.end()) {
+    constexpr int kSweepThreads = 1024;
     return {.program = kernel_program(fmt::format("{}_two_sweeps", kernel), problem.dtype,
                                       kSweepThreads, width, features),
             .threads = kSweepThreads};
