@@ -22,7 +22,6 @@ constexpr std::string_view kSplitKvKnobs[] = {"copies", "swizzle", "rescale", "m
 constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh",
                                     .has_fp32 = true,
                                     .launch = "forward",
-                                    .block_work = BlockWork::row_tile,
                                     .block_program = flash2_forward_block,
                                     .knobs = kFlash2Knobs,
                                     .hopper_takes = flash2_hopper_forward_takes,

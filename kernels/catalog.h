@@ -97,10 +97,6 @@ struct KernelInfo {
   const KernelPass& pass(PassKind kind) const {
     return kind == PassKind::backward ? backward.value() : forward;
   }
-  /// null if there is no such pass or cuBLAS chooses the tiles
-  BlockProgramOf* block_program(PassKind kind) const {
-    return kind != PassKind::backward || backward ? pass(kind).block_program : nullptr;
-  }
   TakesScores takes_scores(DType dtype) const {
     return dtype == DType::fp32 ? fp32_scores : scores;
   }

@@ -121,13 +121,13 @@ Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProb
   const Tiling tiling = *default_tiling(kernel, pass, problem, carry, {"", most_bytes});
   ResolvedRun run{.problem = problem, .tiling = tiling};
   run.asked.variant.carry = carry;
-  return kernel.block_program(pass)(run, {.shared_bytes_per_block = most_bytes}).shared_bytes;
+  return kernel.pass(pass).block_program(run, {.shared_bytes_per_block = most_bytes}).shared_bytes;
 }
 
 TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : kPasses) {
-      if (kernel.block_program(pass) == nullptr) continue;
+      if (!takes_pass(kernel, pass, DType::bf16) || !kernel.pass(pass).block_program) continue;
       for (const DType dtype : kDTypes) {
         if (!takes_pass(kernel, pass, dtype)) continue;
         for (Index d = 1; d <= 256; ++d) {
@@ -174,7 +174,7 @@ TEST(KernelCatalog, OneDefaultOfEveryPassFitsEveryGpu) {
   int compared = 0;
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      if (!takes_pass(kernel, pass, DType::bf16) || kernel.block_program(pass) == nullptr) continue;
+      if (!takes_pass(kernel, pass, DType::bf16) || !kernel.pass(pass).block_program) continue;
       for (Index d = 1; d <= 256; ++d) {
         for (const Carry carry : {Carry::problem, Carry::fp32}) {
           for (const AttentionProblem& problem :
