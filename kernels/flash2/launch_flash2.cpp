@@ -24,9 +24,8 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
        .launch = launch,
        .next = pass.workspace<unsigned long long>(WorkspaceTensor::next_tile)},
       static_cast<int>(hopper_heads_at_once(pass.problem, pass.tiling, knobs))};
-  const std::optional<Index> blocks =
-      knobs.persistent != 0 ? std::optional(std::min(tiles, pass.blocks_at_once("forward")))
-                            : std::nullopt;
+  const Index blocks =
+      knobs.persistent != 0 ? std::min(tiles, pass.blocks_at_once("forward")) : tiles;
   pass.start_traceable("forward", tiles, parameters, blocks);
 }
 
