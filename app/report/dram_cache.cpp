@@ -16,19 +16,12 @@ constexpr DiskCache::Kind kPredictions = {.format = "attnscope dram prediction 2
 /// The prediction that PredictionPacker's bytes hold; nothing if they are damaged.
 std::optional<DramPrediction> prediction_in(std::string_view bytes, std::size_t launches) {
   static_assert(sizeof(Bytes) == 3 * sizeof(Index), "has no padding");
-  if (take<std::uint64_t>(bytes) != launches) return std::nullopt;
-  const std::size_t of_launches = launches * (sizeof(Bytes) + sizeof(Index));
-  if (bytes.size() != of_launches + sizeof(std::uint64_t) + 3 * sizeof(Bytes)) return std::nullopt;
   DramPrediction prediction;
-  for (std::size_t launch = 0; launch < launches; ++launch) {
-    prediction.launches.push_back(*take<Bytes>(bytes));
-  }
-  if (take<std::uint64_t>(bytes) != launches) return std::nullopt;
-  for (std::size_t launch = 0; launch < launches; ++launch) {
-    prediction.missed_bytes.push_back(*take<Index>(bytes));
-  }
-  for (Bytes* bound : {&prediction.total, &prediction.least, &prediction.most}) {
-    *bound = *take<Bytes>(bytes);
+  const bool is_whole = take_all(bytes, prediction.launches, prediction.missed_bytes,
+                                 prediction.total, prediction.least, prediction.most);
+  if (!is_whole || !bytes.empty() || prediction.launches.size() != launches ||
+      prediction.missed_bytes.size() != launches) {
+    return std::nullopt;
   }
   return prediction;
 }

@@ -11,34 +11,19 @@ namespace {
 
 constexpr DiskCache::Kind kTimes = {.format = "attnscope time prediction 1\n", .suffix = ".time"};
 
-/// The text that append_block() wrote.
-bool take_text(std::string_view& bytes, std::string& text) {
-  const auto block = take_block(bytes);
-  if (block) text = *block;
-  return block.has_value();
-}
-
-bool take_number(std::string_view& bytes, double& number) {
-  const auto taken = take<double>(bytes);
-  if (taken) number = *taken;
-  return taken.has_value();
-}
-
 /// The prediction that PredictionPacker's bytes hold; nothing if they are damaged.
 std::optional<TimePrediction> time_in(std::string_view bytes) {
   TimePrediction time;
-  if (!take_number(bytes, time.seconds) || !take_number(bytes, time.clock_hz) ||
-      !take_number(bytes, time.primitives_s) || !take_text(bytes, time.uncalibrated)) {
+  std::uint64_t launches = 0;
+  if (!take_all(bytes, time.seconds, time.clock_hz, time.primitives_s, time.uncalibrated,
+                launches)) {
     return std::nullopt;
   }
-  const auto launches = take<std::uint64_t>(bytes);
-  for (std::uint64_t n = 0; launches && n < *launches; ++n) {
+  for (std::uint64_t n = 0; n < launches; ++n) {
     LaunchTime& launch = time.launches.emplace_back();
-    bool is_whole = take_text(bytes, launch.name) && take_number(bytes, launch.seconds);
-    for (double& part : launch.parts) is_whole = is_whole && take_number(bytes, part);
-    if (!is_whole) return std::nullopt;
+    if (!take_all(bytes, launch.name, launch.seconds, launch.parts)) return std::nullopt;
   }
-  return launches && bytes.empty() ? std::optional(std::move(time)) : std::nullopt;
+  return bytes.empty() ? std::optional(std::move(time)) : std::nullopt;
 }
 
 }  // namespace

@@ -28,8 +28,7 @@ std::uint64_t hash_of(std::string_view bytes) {
 
 std::string entry_bytes(std::string_view format, std::string_view key, std::string_view value) {
   std::string bytes(format);
-  append_block(bytes, key);
-  append_block(bytes, value);
+  append_all(bytes, key, value);
   append(bytes, hash_of(bytes));
   return bytes;
 }
