@@ -6,13 +6,10 @@
 
 namespace attnscope::kernels {
 
-CudaError::CudaError(cudaError_t code, const char* expression, const char* file, int line)
-    : std::runtime_error(fmt::format("{}:{}: {} failed: {} ({})", file, line, expression,
-                                     cudaGetErrorName(code), cudaGetErrorString(code))),
-      code_(code) {}
-
 void check_cuda(cudaError_t code, const char* expression, const char* file, int line) {
-  if (code != cudaSuccess) throw CudaError(code, expression, file, line);
+  if (code == cudaSuccess) return;
+  throw CudaError(code, fmt::format("{}:{}: {} failed: {} ({})", file, line, expression,
+                                    cudaGetErrorName(code), cudaGetErrorString(code)));
 }
 
 int device_attribute(cudaDeviceAttr attribute) {

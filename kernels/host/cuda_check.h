@@ -15,11 +15,9 @@ namespace attnscope::kernels {
 /// error.
 class CudaError : public std::runtime_error {
  public:
-  CudaError(cudaError_t code, const char* expression, const char* file, int line);
-  cudaError_t code() const { return code_; }
-
- private:
-  cudaError_t code_;
+  CudaError(cudaError_t its_code, const std::string& message)
+      : std::runtime_error(message), code(its_code) {}
+  cudaError_t code;
 };
 
 /// A kernel needs more than this GPU has; what() names the resource and an alternative.

@@ -1,20 +1,13 @@
 #include "kernels/host/device_table.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace attnscope::kernels {
 
-namespace {
-constexpr std::size_t kMostTables = 64;
-}
-
 std::shared_ptr<const DeviceBuffer> DeviceTables::find_or_upload(std::span<const std::byte> bytes) {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find_if(tables_, [&](const Table& table) {
-    return table.content.size() == bytes.size() &&
-           std::memcmp(table.content.data(), bytes.data(), bytes.size()) == 0;
-  });
+  const auto found = std::ranges::find_if(
+      tables_, [&](const Table& table) { return std::ranges::equal(table.content, bytes); });
   if (found != tables_.end()) {
     tables_.splice(tables_.begin(), tables_, found);
     return tables_.front().buffer;
@@ -23,6 +16,7 @@ std::shared_ptr<const DeviceBuffer> DeviceTables::find_or_upload(std::span<const
   auto buffer = std::make_shared<DeviceBuffer>(bytes.size());
   buffer->copy_from_host(bytes.data());
   tables_.push_front({{bytes.begin(), bytes.end()}, buffer});
+  constexpr std::size_t kMostTables = 64;
   if (tables_.size() > kMostTables) tables_.pop_back();
   return buffer;
 }

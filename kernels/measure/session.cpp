@@ -51,8 +51,6 @@ std::optional<Error> Session::guarded(const std::function<std::optional<Error>()
   std::optional<Error> error;
   try {
     error = work();
-  } catch (const CudaError& failure) {
-    error = failed(failure.what());
   } catch (const NotLaunched& failure) {
     error = failure.error;
   } catch (const std::bad_alloc&) {

@@ -61,7 +61,7 @@ std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t wor
 
 Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
                       std::size_t workspace_bytes) {
-  if (error.code() != cudaErrorMemoryAllocation) throw error;
+  if (error.code != cudaErrorMemoryAllocation) throw error;
   return failed("out of memory: needs {} ({} of workspace), each in one piece",
                 gigabytes(needed_bytes), gigabytes(workspace_bytes));
 }
