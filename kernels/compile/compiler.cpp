@@ -115,8 +115,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
     text += fmt::format("#include \"{}\"\n", source);
   }
   text += program.text;
-  const std::vector<std::string_view> roots(program.sources.begin(), program.sources.end());
-  const Program compiled(nvrtc, text, include_closure(roots));
+  const Program compiled(nvrtc, text, include_closure(program.sources));
   int status = compiled.status();
   if (status == 0) status = nvrtc.add_name_expression(compiled.get(), program.expression.c_str());
   if (status == 0 && cancel != nullptr && nvrtc.set_flow_callback != nullptr) {

@@ -30,8 +30,7 @@ std::string cache_key(const KernelProgram& program, const std::string& nvrtc_bui
   append_block(key, program.expression);
   append_block(key, program.text);
   for (const std::string& option : compiler_options(program)) append_block(key, option);
-  const std::vector<std::string_view> roots(program.sources.begin(), program.sources.end());
-  for (const SourceFile& file : include_closure(roots)) {
+  for (const SourceFile& file : include_closure(program.sources)) {
     append_block(key, file.path);
     append_block(key, file.text);
   }

@@ -2,8 +2,8 @@
 /// compiled. Comments in them mark the lines that perform a step of the algorithm.
 #pragma once
 
-#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -11,6 +11,7 @@
 
 namespace attnscope::kernels {
 
+/// Both texts end in a NUL, as C interfaces expect.
 struct SourceFile {
   std::string_view path;  ///< root-relative, as #include names it: "kernels/device/place.cuh"
   std::string_view text;
@@ -33,11 +34,11 @@ std::vector<int> lines_of_step(std::string_view path, Step step);
 /// Every embedded file.
 std::span<const SourceFile> embedded_sources();
 
-/// The text of the file with this path; nothing if it is not embedded.
-std::optional<std::string_view> kernel_source(std::string_view path);
+/// The file with this path; null if it is not embedded.
+const SourceFile* kernel_source(std::string_view path);
 
 /// The files and every file that they include, directly or indirectly, each once, in the order in
 /// which a compiler first reads them. Throws CheckFailure for a file that is not embedded.
-std::vector<SourceFile> include_closure(std::span<const std::string_view> paths);
+std::vector<SourceFile> include_closure(std::span<const std::string> paths);
 
 }  // namespace attnscope::kernels

@@ -112,7 +112,8 @@ void SourceView::load(std::string_view path) {
   marked_.clear();
   lines_.clear();
   spans_.clear();
-  std::string_view text = kernels::kernel_source(path).value_or(std::string_view{});
+  const kernels::SourceFile* const file = kernels::kernel_source(path);
+  std::string_view text = file != nullptr ? file->text : std::string_view();
   bool in_block_comment = false;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');

@@ -59,7 +59,7 @@ TEST(KernelCache, TheKeyNamesEverythingThatDecidesTheCode) {
   other = program;
   other.text = "text";
   EXPECT_NE(key, cache_key(other, "13.0"));
-  EXPECT_THAT(key, testing::HasSubstr(*kernel_source("kernels/device/shared_tile.cuh")));
+  EXPECT_THAT(key, testing::HasSubstr(kernel_source("kernels/device/shared_tile.cuh")->text));
 }
 
 }  // namespace

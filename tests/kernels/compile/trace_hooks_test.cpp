@@ -54,7 +54,7 @@ class OneText {
     if (!added_.insert(path).second) return;
     constexpr std::string_view kInclude = "#include \"";
     std::string own, line;
-    std::istringstream source{std::string(*kernel_source(path))};
+    std::istringstream source{std::string(kernel_source(path)->text)};
     while (std::getline(source, line)) {
       if (line.starts_with(kInclude)) {
         const std::string rest = line.substr(kInclude.size());
