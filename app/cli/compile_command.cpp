@@ -16,7 +16,6 @@
 #include "app/report/residency.h"
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
-#include "kernels/compile/target_architecture.h"
 #include "kernels/resolve.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"

@@ -127,7 +127,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   std::vector<std::string> options = compiler_options(program);
   // NVRTC does not report resources for code from its own cache
   constexpr CudaVersion kFirstWithCache{12, 9};
-  if (version_of(nvrtc) >= kFirstWithCache) options.emplace_back("--no-cache");
+  if (nvrtc.version >= kFirstWithCache) options.emplace_back("--no-cache");
   const auto begin = std::chrono::steady_clock::now();
   status = nvrtc.compile(compiled.get(), static_cast<int>(options.size()),
                          Program::c_strings(options).data());

@@ -3,12 +3,21 @@
 #include <dlfcn.h>
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <system_error>
+
+#include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 namespace attnscope::kernels {
 
 namespace {
+
+/// "13.0".
+std::string to_string(const CudaVersion& version) {
+  return fmt::format("{}.{}", version.major, version.minor);
+}
 
 /// The newest CUDA that the driver supports; nothing if there is no driver.
 std::optional<CudaVersion> driver_version() {
@@ -16,17 +25,28 @@ std::optional<CudaVersion> driver_version() {
   int (*get_version)(int* version) = SharedLibrary({"libcuda.so.1"}).find("cuDriverGetVersion");
   int version = 0;
   if (get_version == nullptr || get_version(&version) != 0) return std::nullopt;
-  return cuda_version(version);
+  return CudaVersion{version / 1000, version % 1000 / 10};
 }
 
 std::string build_of(const NvrtcLibrary& nvrtc) {
   Dl_info info{};
   std::string file;
-  if (dladdr(reinterpret_cast<const void*>(nvrtc.version), &info) != 0) {
+  if (dladdr(reinterpret_cast<const void*>(nvrtc.get_version), &info) != 0) {
     std::error_code error;
     file = std::filesystem::canonical(info.dli_fname, error).filename().string();
   }
-  return fmt::format("{} {}", to_string(version_of(nvrtc)), file);
+  return fmt::format("{} {}", to_string(nvrtc.version), file);
+}
+
+constexpr std::string_view kPtxPrefix = "compute_";
+
+/// Converts "9.0" to 90; nothing for other text.
+std::optional<int> number_of(std::string_view compute_capability) {
+  const std::size_t point = compute_capability.find('.');
+  if (point == compute_capability.npos) return std::nullopt;
+  const auto major = parse_number<int>(compute_capability.substr(0, point));
+  const auto minor = parse_number<int>(compute_capability.substr(point + 1));
+  return major && minor && *minor <= 9 ? std::optional(10 * *major + *minor) : std::nullopt;
 }
 
 }  // namespace
@@ -44,14 +64,13 @@ Result<NvrtcLibrary> load_nvrtc(const std::vector<std::string>& names) {
         "the NVRTC that was loaded lacks functions that AttnScope needs; install CUDA 12.8 or "
         "newer");
   }
+  nvrtc.get_version(&nvrtc.version.major, &nvrtc.version.minor);
+  int count = 0;
+  nvrtc.count_architectures(&count);
+  nvrtc.architectures.resize(static_cast<std::size_t>(count));
+  nvrtc.get_architectures(nvrtc.architectures.data());
   nvrtc.build = build_of(nvrtc);
   return nvrtc;
-}
-
-CudaVersion version_of(const NvrtcLibrary& nvrtc) {
-  CudaVersion version;
-  nvrtc.version(&version.major, &version.minor);
-  return version;
 }
 
 std::vector<std::string> nvrtc_names(const std::optional<CudaVersion>& driver) {
@@ -64,20 +83,55 @@ const Result<NvrtcLibrary>& nvrtc() {
   return library;
 }
 
-/// The architectures that NVRTC compiles for; 90 is compute capability 9.0.
-static std::vector<int> known_architectures(const NvrtcLibrary& nvrtc) {
-  int count = 0;
-  if (nvrtc.architecture_count(&count) != 0) count = 0;
-  std::vector<int> known(static_cast<std::size_t>(count));
-  if (!known.empty() && nvrtc.architectures(known.data()) != 0) known.clear();
-  return known;
+Result<std::string> target_architecture(std::string_view compute_capability,
+                                        std::span<const int> known, const CudaVersion& nvrtc) {
+  constexpr int kFirstWithOwnInstructions = 90;
+  const auto gpu = number_of(compute_capability);
+  if (!gpu) {
+    return invalid_request("'{}' is not a compute capability; use one such as 9.0",
+                           one_line(compute_capability));
+  }
+  if (std::ranges::find(known, *gpu) != known.end()) {
+    return fmt::format("sm_{}{}", *gpu, *gpu >= kFirstWithOwnInstructions ? "a" : "");
+  }
+  int newest = 0;
+  for (const int each : known) {
+    if (each < *gpu) newest = std::max(newest, each);
+  }
+  if (newest > 0) return fmt::format("{}{}", kPtxPrefix, newest);
+  return unavailable(
+      "NVRTC {} does not support compute capability {}; install a CUDA toolkit that supports this "
+      "GPU",
+      to_string(nvrtc), compute_capability);
 }
 
 Result<std::string> target_architecture(std::string_view compute_capability) {
-  const auto& library = nvrtc();
-  if (!library) return library.error();
-  return target_architecture(compute_capability, known_architectures(library.value()),
-                             version_of(library.value()));
+  ATTNSCOPE_TRY(const auto library, nvrtc());
+  return target_architecture(compute_capability, library.architectures, library.version);
+}
+
+bool is_ptx(std::string_view architecture) {
+  return architecture.starts_with(kPtxPrefix);
+}
+
+std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& driver,
+                                  std::string_view architecture) {
+  const bool ptx = is_ptx(architecture);
+  if (ptx ? nvrtc <= driver : nvrtc.major <= driver.major) return std::nullopt;
+  const std::string needed =
+      ptx ? to_string(driver) + " or older" : fmt::format("{}.x", driver.major);
+  return unavailable(
+      "NVRTC {} generates {} that this NVIDIA driver (CUDA {}) cannot run; update the driver, or "
+      "install NVRTC {} (libnvrtc.so.{})",
+      to_string(nvrtc), ptx ? "PTX" : "machine code", to_string(driver), needed, driver.major);
+}
+
+Result<std::string> architecture_here(std::string_view compute_capability) {
+  ATTNSCOPE_TRY(auto architecture, target_architecture(compute_capability));
+  const auto driver = driver_version();
+  if (!driver) return unavailable("the NVIDIA driver does not report its version");
+  if (auto error = check_driver(nvrtc().value().version, *driver, architecture)) return *error;
+  return architecture;
 }
 
 }  // namespace attnscope::kernels

@@ -15,20 +15,6 @@ std::string architecture_of_device() {
 
 }  // namespace
 
-Result<std::string> architecture_here(std::string_view compute_capability) {
-  auto architecture = target_architecture(compute_capability);
-  if (!architecture) return architecture;
-  int version = 0;
-  if (cudaDriverGetVersion(&version) != cudaSuccess) {
-    return unavailable("the NVIDIA driver does not report its version");
-  }
-  const CudaVersion driver = cuda_version(version);
-  if (auto error = check_driver(version_of(nvrtc().value()), driver, architecture.value())) {
-    return *error;
-  }
-  return architecture;
-}
-
 CompiledKernels::~CompiledKernels() {
   for (const cudaLibrary_t library : libraries_)
     ATTNSCOPE_CUDA_NO_THROW(cudaLibraryUnload(library));

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,10 +14,6 @@
 #include "kernels/compile/kernel_compiler.h"
 
 namespace attnscope::kernels {
-
-/// The architecture to compile for on this machine, for a GPU of this compute capability, "9.0".
-/// unavailable if NVRTC does not support the GPU or the driver cannot run NVRTC's output.
-Result<std::string> architecture_here(std::string_view compute_capability);
 
 /// Any thread may use it while its GPU is the current device. Threads that start different kernels
 /// do not wait for each other's compilation.

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "kernels/compile/target_architecture.h"
+#include "kernels/compile/nvrtc_library.h"
 #include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"

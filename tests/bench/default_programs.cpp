@@ -23,7 +23,6 @@
 #include "kernels/catalog.h"
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
-#include "kernels/compile/target_architecture.h"
 #include "kernels/default_tilings.h"
 #include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"

@@ -9,6 +9,7 @@
 
 #include "app/report/compare.h"
 #include "kernels/catalog.h"
+#include "kernels/compile/nvrtc_library.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/launch_resources.h"
 #include "kernels/measure/device_query.h"

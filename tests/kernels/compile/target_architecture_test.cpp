@@ -1,13 +1,11 @@
 /// Which code a compiler that may be older than the GPU generates for it, and which driver runs
 /// that code.
-#include "kernels/compile/target_architecture.h"
+#include "kernels/compile/nvrtc_library.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <vector>
-
-#include "kernels/compile/nvrtc_library.h"
 
 namespace attnscope::kernels {
 namespace {
