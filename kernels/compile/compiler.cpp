@@ -2,9 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <memory>
+#include <utility>
 
 #include "kernels/compile/nvrtc_library.h"
 #include "reference/message_text.h"
@@ -23,50 +24,15 @@ int number_before(std::string_view text, std::string_view unit) {
   return number;
 }
 
-/// An NVRTC program, destroyed with the object.
-class Program {
- public:
-  Program(const NvrtcLibrary& nvrtc, const std::string& text,
-          const std::vector<SourceFile>& headers)
-      : nvrtc_(nvrtc) {
-    std::vector<std::string> texts, names;
-    for (const SourceFile& header : headers) {
-      texts.emplace_back(header.text);
-      names.emplace_back(header.path);
-    }
-    status_ = nvrtc.create(&program_, text.c_str(), "kernel", static_cast<int>(headers.size()),
-                           c_strings(texts).data(), c_strings(names).data());
-  }
-  ~Program() {
-    if (program_ != nullptr) nvrtc_.destroy(&program_);
-  }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
-
-  int status() const { return status_; }
-  NvrtcLibrary::Program get() const { return program_; }
-
-  static std::vector<const char*> c_strings(const std::vector<std::string>& strings) {
-    std::vector<const char*> pointers;
-    for (const std::string& string : strings) pointers.push_back(string.c_str());
-    return pointers;
-  }
-
-  /// Returns text from NVRTC: `size_of` gets its size, `copy` copies it.
-  std::string text(int (*size_of)(NvrtcLibrary::Program, std::size_t*),
-                   int (*copy)(NvrtcLibrary::Program, char*)) const {
-    std::size_t bytes = 0;
-    if (size_of(program_, &bytes) != 0 || bytes == 0) return {};
-    std::string result(bytes, '\0');
-    return copy(program_, result.data()) == 0 ? result : std::string();
-  }
-  std::string log() const { return text(nvrtc_.log_size, nvrtc_.log); }
-
- private:
-  const NvrtcLibrary& nvrtc_;
-  NvrtcLibrary::Program program_ = nullptr;
-  int status_ = 0;
-};
+/// The code or log of a program: `size_of` returns its size, `copy` copies it.
+std::string text_of(NvrtcLibrary::Program program,
+                    int (*size_of)(NvrtcLibrary::Program, std::size_t*),
+                    int (*copy)(NvrtcLibrary::Program, char*)) {
+  std::size_t bytes = 0;
+  if (size_of(program, &bytes) != 0) return {};
+  std::string text(bytes, '\0');
+  return copy(program, text.data()) == 0 ? text : std::string();
+}
 
 int ends_when_cancelled(void* payload, void* /*unused*/) {
   const auto* cancel = static_cast<const std::atomic<bool>*>(payload);
@@ -75,13 +41,10 @@ int ends_when_cancelled(void* payload, void* /*unused*/) {
 
 /// "kernels/flash2/flash2_forward.cuh(12): error: ...": the first line of the log with an error.
 std::string first_error_in(std::string_view log) {
-  constexpr std::string_view kMark = "error";
-  while (!log.empty()) {
-    const std::string_view line = log.substr(0, log.find('\n'));
-    if (line.find(kMark) != line.npos) return one_line(std::string(line));
-    log.remove_prefix(std::min(log.size(), line.size() + 1));
-  }
-  return "the compiler gave no reason";
+  const std::size_t error = log.find("error");
+  if (error == log.npos) return "the compiler gave no reason";
+  const std::size_t begin = log.rfind('\n', error) + 1;
+  return one_line(log.substr(begin, log.find('\n', error) - begin));
 }
 
 }  // namespace
@@ -107,42 +70,49 @@ std::vector<std::string> compiler_options(const KernelProgram& program) {
 }
 
 Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<bool>* cancel) {
-  const auto& library = nvrtc();
-  if (!library) return library.error();
-  const NvrtcLibrary& nvrtc = library.value();
+  ATTNSCOPE_TRY(const auto library, nvrtc());
   std::string text;
   for (const std::string& source : program.sources) {
     text += fmt::format("#include \"{}\"\n", source);
   }
   text += program.text;
-  const Program compiled(nvrtc, text, include_closure(program.sources));
-  int status = compiled.status();
-  if (status == 0) status = nvrtc.add_name_expression(compiled.get(), program.expression.c_str());
-  if (status == 0 && cancel != nullptr && nvrtc.set_flow_callback != nullptr) {
-    status = nvrtc.set_flow_callback(compiled.get(), ends_when_cancelled,
-                                     const_cast<std::atomic<bool>*>(cancel));
+  std::vector<const char*> headers, names;
+  for (const SourceFile& file : include_closure(program.sources)) {
+    headers.push_back(file.text.data());
+    names.push_back(file.path.data());
   }
-  if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
+
+  NvrtcLibrary::Program created = nullptr;
+  int status = library.create(&created, text.c_str(), "kernel", static_cast<int>(names.size()),
+                              headers.data(), names.data());
+  const auto destroy = [&](NvrtcLibrary::Program each) { library.destroy(&each); };
+  const std::unique_ptr<void, decltype(destroy)> owner(created, destroy);
+  if (status == 0) status = library.add_name_expression(created, program.expression.c_str());
+  if (status == 0 && cancel != nullptr && library.set_flow_callback != nullptr) {
+    status = library.set_flow_callback(created, ends_when_cancelled,
+                                       const_cast<std::atomic<bool>*>(cancel));
+  }
+  if (status != 0) return failed("NVRTC: {}", library.error_string(status));
 
   std::vector<std::string> options = compiler_options(program);
-  // NVRTC does not report resources for code from its own cache
-  constexpr CudaVersion kFirstWithCache{12, 9};
-  if (nvrtc.version >= kFirstWithCache) options.emplace_back("--no-cache");
+  // From this version on, NVRTC has a cache, and does not report the resources of code from there
+  if (library.version >= CudaVersion{12, 9}) options.emplace_back("--no-cache");
+  std::vector<const char*> arguments;
+  for (const std::string& option : options) arguments.push_back(option.c_str());
   const auto begin = std::chrono::steady_clock::now();
-  status = nvrtc.compile(compiled.get(), static_cast<int>(options.size()),
-                         Program::c_strings(options).data());
+  status = library.compile(created, static_cast<int>(arguments.size()), arguments.data());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (cancel != nullptr && cancel->load()) return cancelled();
-  const std::string log = compiled.log();
+  const std::string log = text_of(created, library.log_size, library.log);
   if (status != 0) {
     return failed("cannot compile {} for {}: {}", program.expression, program.architecture,
                   first_error_in(log));
   }
   const char* entry = nullptr;
-  status = nvrtc.lowered_name(compiled.get(), program.expression.c_str(), &entry);
-  if (status != 0) return failed("NVRTC: {}", nvrtc.error_string(status));
-  return CompiledKernel{.cubin = compiled.text(nvrtc.cubin_size, nvrtc.cubin),
-                        .ptx = compiled.text(nvrtc.ptx_size, nvrtc.ptx),
+  status = library.lowered_name(created, program.expression.c_str(), &entry);
+  if (status != 0) return failed("NVRTC: {}", library.error_string(status));
+  return CompiledKernel{.cubin = text_of(created, library.cubin_size, library.cubin),
+                        .ptx = text_of(created, library.ptx_size, library.ptx),
                         .entry = entry,
                         .resources = resources_in(log, entry),
                         .compile_s = took.count()};
