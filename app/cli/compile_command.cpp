@@ -149,7 +149,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto architecture, architecture_for(given, gpu));
 
   run.tiling = kernels::tiling_on_gpu(run, target);
-  kernels::KernelCompiler compiler{kernels::KernelCache()};
+  kernels::KernelCompiler compiler;
   ordered_json document = {{"schema", "attnscope.compilation/1"},
                            {"run", run_identity(run)},
                            {"gpu", gpu.name},

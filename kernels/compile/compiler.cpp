@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/compile/nvrtc_library.h"
+#include "reference/files/packed_bytes.h"
 #include "reference/message_text.h"
 
 namespace attnscope::kernels {
@@ -47,6 +48,13 @@ std::string first_error_in(std::string_view log) {
   return one_line(log.substr(begin, log.find('\n', error) - begin));
 }
 
+std::vector<std::string> options_of(const KernelProgram& program) {
+  std::vector<std::string> options = {"--gpu-architecture=" + program.architecture, "-std=c++20",
+                                      "-default-device", "--ptxas-options=-v"};
+  options.insert(options.end(), program.options.begin(), program.options.end());
+  return options;
+}
+
 }  // namespace
 
 KernelResources resources_in(std::string_view log, std::string_view entry) {
@@ -62,11 +70,27 @@ KernelResources resources_in(std::string_view log, std::string_view entry) {
           .static_shared_bytes = number_before(log, " bytes smem")};
 }
 
-std::vector<std::string> compiler_options(const KernelProgram& program) {
-  std::vector<std::string> options = {"--gpu-architecture=" + program.architecture, "-std=c++20",
-                                      "-default-device", "--ptxas-options=-v"};
-  options.insert(options.end(), program.options.begin(), program.options.end());
-  return options;
+std::string packed(const CompiledKernel& kernel) {
+  std::string bytes;
+  append_all(bytes, kernel.cubin, kernel.ptx, kernel.entry, kernel.resources, kernel.compile_s);
+  return bytes;
+}
+
+std::optional<CompiledKernel> unpacked_kernel(std::string_view bytes) {
+  CompiledKernel kernel;
+  const bool is_whole =
+      take_all(bytes, kernel.cubin, kernel.ptx, kernel.entry, kernel.resources, kernel.compile_s);
+  return is_whole && bytes.empty() ? std::optional(std::move(kernel)) : std::nullopt;
+}
+
+std::string cache_key(const KernelProgram& program, const std::string& nvrtc_build) {
+  std::string key;
+  append_all(key, nvrtc_build, program.expression, program.text);
+  for (const std::string& option : options_of(program)) append_block(key, option);
+  for (const SourceFile& file : include_closure(program.sources)) {
+    append_all(key, file.path, file.text);
+  }
+  return key;
 }
 
 Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<bool>* cancel) {
@@ -94,7 +118,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   }
   if (status != 0) return failed("NVRTC: {}", library.error_string(status));
 
-  std::vector<std::string> options = compiler_options(program);
+  std::vector<std::string> options = options_of(program);
   // From this version on, NVRTC has a cache, and does not report the resources of code from there
   if (library.version >= CudaVersion{12, 9}) options.emplace_back("--no-cache");
   std::vector<const char*> arguments;

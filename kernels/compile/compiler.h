@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <compare>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,8 +47,15 @@ struct CompiledKernel {
 /// The resources that a "--ptxas-options=-v" log reports for one of its kernels, `entry`.
 KernelResources resources_in(std::string_view log, std::string_view entry);
 
-/// All options that the program is compiled with.
-std::vector<std::string> compiler_options(const KernelProgram& program);
+/// The kernel as bytes, to be stored on disk.
+std::string packed(const CompiledKernel& kernel);
+
+/// The kernel that packed() wrote; nothing if the bytes are something else.
+std::optional<CompiledKernel> unpacked_kernel(std::string_view bytes);
+
+/// Everything that determines the compiled code: the text of the program and its includes, its
+/// expression and options, the architecture and the build of NVRTC.
+std::string cache_key(const KernelProgram& program, const std::string& nvrtc_build);
 
 /// Compiles the program in the calling thread. unavailable if NVRTC cannot be loaded; failed, with
 /// the compiler's message, file and line, if it rejects the source or the architecture. If another

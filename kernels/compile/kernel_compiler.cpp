@@ -1,6 +1,7 @@
 #include "kernels/compile/kernel_compiler.h"
 
 #include <chrono>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -9,52 +10,39 @@
 
 namespace attnscope::kernels {
 
-std::optional<std::shared_ptr<const CompiledKernel>> KernelCompiler::claim(
-    const std::string& key, const std::atomic<bool>* cancel) {
-  constexpr std::chrono::milliseconds kPatience{20};  // between two checks of `cancel`
-  std::unique_lock lock(mutex_);
-  while (cancel == nullptr || !cancel->load()) {
-    if (const auto kept = kept_.find(key); kept != kept_.end()) return kept->second;
-    if (claimed_.insert(key).second) return nullptr;
-    released_.wait_for(lock, kPatience);
-  }
-  return std::nullopt;
-}
-
-void KernelCompiler::release(const std::string& key, std::shared_ptr<const CompiledKernel> kernel) {
-  {
-    const std::lock_guard lock(mutex_);
-    claimed_.erase(key);
-    if (kernel) kept_[key] = std::move(kernel);
-  }
-  released_.notify_all();
-}
+KernelCompiler::KernelCompiler(const std::filesystem::path& folder)
+    : disk_(folder, {.format = "attnscope kernel 3\n", .suffix = ".kernel"},
+            std::uintmax_t{256} << 20U) {}
 
 Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
                                               const std::atomic<bool>* cancel) {
-  const auto& library = nvrtc();
-  if (!library) return library.error();
-  const std::string key = cache_key(program, library.value().build);
-  auto kept = claim(key, cancel);
-  if (!kept) return cancelled();
-  if (*kept) return ObtainedKernel{std::move(*kept), KernelOrigin::memory};
+  ATTNSCOPE_TRY(const auto library, nvrtc());
+  constexpr std::chrono::milliseconds kPatience{20};  // between two checks of `cancel`
+  std::unique_lock lock(mutex_);
+  Slot& slot = slots_[program];
+  do {
+    if (cancel != nullptr && cancel->load()) return cancelled();
+  } while (!released_.wait_for(lock, kPatience, [&slot] { return !slot.is_claimed; }));
+  if (slot.kernel) return ObtainedKernel{slot.kernel, KernelOrigin::memory};
+  slot.is_claimed = true;
+  lock.unlock();
 
-  // Release the key in any case: other threads may be waiting for it
-  struct Claim {
-    KernelCompiler& compiler;
-    const std::string& key;
-    std::shared_ptr<const CompiledKernel> kernel;
-    ~Claim() { compiler.release(key, kernel); }
-  } claimed{*this, key, nullptr};
-  if (auto found = disk_.find(key)) {
-    claimed.kernel = std::make_shared<const CompiledKernel>(std::move(*found));
-    return ObtainedKernel{claimed.kernel, KernelOrigin::disk};
+  // Release the slot in any case: other threads may be waiting for it
+  const auto release = [this](Slot* claimed) {
+    const std::lock_guard again(mutex_);
+    claimed->is_claimed = false;
+    released_.notify_all();
+  };
+  const std::unique_ptr<Slot, decltype(release)> claim(&slot, release);
+  const std::string key = cache_key(program, library.build);
+  auto kernel = unpacked_kernel(disk_.find(key).value_or(""));
+  const KernelOrigin origin = kernel ? KernelOrigin::disk : KernelOrigin::compiler;
+  if (!kernel) {
+    ATTNSCOPE_TRY(kernel, compile(program, cancel));
+    disk_.keep(key, packed(*kernel));
   }
-  auto compiled = compile(program, cancel);
-  if (!compiled) return compiled.error();
-  claimed.kernel = std::make_shared<const CompiledKernel>(std::move(compiled).value());
-  disk_.keep(key, *claimed.kernel);
-  return ObtainedKernel{claimed.kernel, KernelOrigin::compiler};
+  slot.kernel = std::make_shared<const CompiledKernel>(std::move(*kernel));
+  return ObtainedKernel{slot.kernel, origin};
 }
 
 std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> programs,
@@ -69,11 +57,8 @@ std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> p
     if (stopped) return;
     const auto obtained = obtain(programs[n], control.cancel);
     const std::lock_guard lock(mutex);
-    if (!obtained && !error) error = obtained.error();
-    stopped = error.has_value();
-    if (error) return;
-    ++done;
-    if (control.progress) control.progress(done, all);
+    if (!obtained && !stopped.exchange(true)) error = obtained.error();
+    if (!stopped && control.progress) control.progress(++done, all);
   });
   return error;
 }

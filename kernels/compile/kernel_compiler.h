@@ -4,17 +4,16 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <span>
-#include <string>
-#include <utility>
 
-#include "kernels/compile/kernel_cache.h"
+#include "kernels/compile/compiler.h"
+#include "reference/files/disk_cache.h"
 
 namespace attnscope::kernels {
 
@@ -36,7 +35,9 @@ struct CompileControl {
 /// Any thread may use it; different programs are compiled in parallel.
 class KernelCompiler {
  public:
-  explicit KernelCompiler(KernelCache disk) : disk_(std::move(disk)) {}
+  /// Stores kernels in this folder, so that all programs of a user compile each only once; with an
+  /// empty path, only in memory.
+  explicit KernelCompiler(const std::filesystem::path& folder = user_cache_folder("kernels"));
 
   /// The program's kernel. Waits if another thread is compiling the same program. Errors and
   /// `cancel` as in compile(). A cached kernel is found only if the NVRTC build that compiled it
@@ -50,18 +51,15 @@ class KernelCompiler {
                                   const CompileControl& control);
 
  private:
-  /// The kernel in memory; null if the caller must obtain it and release() the key; nothing if
-  /// cancelled.
-  std::optional<std::shared_ptr<const CompiledKernel>> claim(const std::string& key,
-                                                             const std::atomic<bool>* cancel);
-  /// Stores the kernel, unless it is null, and wakes the threads that wait for it.
-  void release(const std::string& key, std::shared_ptr<const CompiledKernel> kernel);
+  struct Slot {
+    bool is_claimed = false;  ///< a thread is reading or compiling the kernel
+    std::shared_ptr<const CompiledKernel> kernel;
+  };
 
-  const KernelCache disk_;
-  std::mutex mutex_;
+  const DiskCache disk_;
+  std::mutex mutex_;  ///< guards the slots; a slot's kernel belongs to the thread that claimed it
   std::condition_variable released_;
-  std::map<std::string, std::shared_ptr<const CompiledKernel>> kept_;
-  std::set<std::string> claimed_;  ///< being read or compiled
+  std::map<KernelProgram, Slot> slots_;
 };
 
 }  // namespace attnscope::kernels

@@ -23,7 +23,7 @@ class CompiledKernels {
   CompiledKernels() : CompiledKernels("") {}
   /// Compiles for `architecture`, "compute_90", if it is not empty.
   explicit CompiledKernels(std::string architecture)
-      : architecture_(std::move(architecture)), compiler_(KernelCache()) {}
+      : architecture_(std::move(architecture)) {}
   ~CompiledKernels();
   CompiledKernels(const CompiledKernels&) = delete;
   CompiledKernels& operator=(const CompiledKernels&) = delete;

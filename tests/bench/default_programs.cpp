@@ -153,9 +153,9 @@ class Compilation {
  private:
   void compile(const KernelProgram& program) {
     const double begin_s = core_time_s();
-    const auto made = KernelCompiler(KernelCache(folder_.path())).obtain(program);
+    const auto made = KernelCompiler(folder_.path()).obtain(program);
     const double compiled_s = core_time_s(), compile_s = compiled_s - begin_s;
-    const auto read = KernelCompiler(KernelCache(folder_.path())).obtain(program);
+    const auto read = KernelCompiler(folder_.path()).obtain(program);
     const double read_s = core_time_s() - compiled_s;
 
     const std::lock_guard lock(mutex_);

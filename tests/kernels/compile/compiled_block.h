@@ -44,7 +44,7 @@ inline BlockProgram launch_program(std::string_view launch, const ResolvedRun& r
 /// itself keeps them in memory.
 inline KernelCompiler& shared_compiler() {
   const char* const folder = std::getenv("ATTNSCOPE_SHARED_KERNELS");
-  static KernelCompiler compiler{KernelCache(folder != nullptr ? folder : "")};
+  static KernelCompiler compiler(folder != nullptr ? folder : "");
   return compiler;
 }
 

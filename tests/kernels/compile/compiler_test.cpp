@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <future>
 #include <stdexcept>
 #include <vector>
@@ -144,7 +145,7 @@ TEST(Compiler, EndsWhenItIsCancelled) {
 TEST(KernelCompiler, CompilesOnceThenReadsTheDiskAndItsMemory) {
   const test::TempDir dir;
   const KernelProgram program = small_flash2();
-  KernelCompiler compiler{KernelCache(dir.file("cache"))};
+  KernelCompiler compiler(dir.file("cache"));
   const auto first = compiler.obtain(program);
   ASSERT_TRUE(first.ok()) << first.error().message;
   EXPECT_EQ(first.value().origin, KernelOrigin::compiler);
@@ -153,7 +154,7 @@ TEST(KernelCompiler, CompilesOnceThenReadsTheDiskAndItsMemory) {
   EXPECT_EQ(again.value().origin, KernelOrigin::memory);
   EXPECT_EQ(again.value().kernel, first.value().kernel);
 
-  KernelCompiler of_another_process{KernelCache(dir.file("cache"))};
+  KernelCompiler of_another_process(dir.file("cache"));
   const auto begin = std::chrono::steady_clock::now();
   const auto read = of_another_process.obtain(program);
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
@@ -164,8 +165,43 @@ TEST(KernelCompiler, CompilesOnceThenReadsTheDiskAndItsMemory) {
   EXPECT_LT(took.count(), 0.05);
 }
 
+TEST(KernelCompiler, CompilesAgainIfTheEntryOnDiskHoldsNoKernelOrOneOfAnotherLayout) {
+  const test::TempDir dir;
+  const KernelProgram program = small_flash2();
+  const std::string key = cache_key(program, nvrtc().value().build);
+  for (const char* format : {"attnscope kernel 3\n", "attnscope kernel 2\n"}) {
+    DiskCache(dir.file("cache"), {format, ".kernel"}, 1 << 20).keep(key, "no kernel");
+    const auto obtained = KernelCompiler(dir.file("cache")).obtain(program);
+    ASSERT_TRUE(obtained.ok()) << obtained.error().message;
+    EXPECT_EQ(obtained.value().origin, KernelOrigin::compiler) << format;
+  }
+  EXPECT_EQ(KernelCompiler(dir.file("cache")).obtain(program).value().origin, KernelOrigin::disk);
+}
+
+TEST(KernelCompiler, AWaitingThreadCanBeCancelled) {
+  KernelCompiler compiler("");
+  const auto large = program_of("flash2", "flash2_forward", ", 64, 256, 256, 4");
+  std::atomic<bool> cancel_compiling = false;
+  std::atomic<bool> cancel_waiting = false;
+  const auto obtain = [&](const std::atomic<bool>& cancel) {
+    return compiler.obtain(large, &cancel);
+  };
+  auto compiling = std::async(std::launch::async, obtain, std::cref(cancel_compiling));
+  EXPECT_EQ(compiling.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  auto waiting = std::async(std::launch::async, obtain, std::cref(cancel_waiting));
+  EXPECT_EQ(waiting.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  cancel_waiting = true;
+  const auto cancelled = waiting.get();
+  ASSERT_FALSE(cancelled.ok());
+  EXPECT_EQ(cancelled.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(compiling.wait_for(std::chrono::seconds(0)), std::future_status::timeout)
+      << "only the waiting thread is cancelled";
+  cancel_compiling = true;
+  EXPECT_FALSE(compiling.get().ok());
+}
+
 TEST(KernelCompiler, ThreadsThatAskForOneProgramShareItsCompilation) {
-  KernelCompiler compiler{KernelCache("")};
+  KernelCompiler compiler("");
   const KernelProgram program = small_flash2();
   const auto obtain = [&] { return compiler.obtain(program); };
   auto other = std::async(std::launch::async, obtain);
@@ -177,7 +213,7 @@ TEST(KernelCompiler, ThreadsThatAskForOneProgramShareItsCompilation) {
 }
 
 TEST(KernelCompiler, ObtainsSeveralProgramsAndReportsEach) {
-  KernelCompiler compiler{KernelCache("")};
+  KernelCompiler compiler("");
   const KernelProgram programs[] = {small_flash2(),
                                     program_of("flash2", "flash2_forward", ", 16, 32, 16, 1"),
                                     program_of("flash2", "flash2_forward", ", 32, 16, 16, 1")};
@@ -205,7 +241,7 @@ TEST(KernelCompiler, ObtainsSeveralProgramsAndReportsEach) {
 }
 
 TEST(KernelCompiler, AnExceptionOfAThreadReachesTheCaller) {
-  KernelCompiler compiler{KernelCache("")};
+  KernelCompiler compiler("");
   std::vector<KernelProgram> programs;
   for (int n = 0; n < 40; ++n) {
     programs.push_back({.sources = {"kernels/not_embedded.cuh"},
@@ -226,7 +262,7 @@ TEST(KernelCompiler, AnExceptionOfAThreadReachesTheCaller) {
 }
 
 TEST(KernelCompiler, AFailureOrACancelledCompilationIsForgotten) {
-  KernelCompiler compiler{KernelCache("")};
+  KernelCompiler compiler("");
   KernelProgram wrong = small_flash2();
   wrong.expression += "[";
   EXPECT_FALSE(compiler.obtain(wrong).ok());

@@ -1,44 +1,34 @@
-/// Compiled kernels on disk: the key covers everything that determines their code.
-#include "kernels/compile/kernel_cache.h"
+/// Compiled kernels as they are stored on disk: their bytes, and a key that covers everything that
+/// determines their code.
+#include "kernels/compile/compiler.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/temp_dir.h"
-
 namespace attnscope::kernels {
 namespace {
 
-TEST(KernelCache, FindsWhatItKeptByItsKey) {
-  const test::TempDir dir;
-  const KernelCache cache(dir.file("cache"));
-  EXPECT_FALSE(cache.find("key"));
+TEST(CompiledKernel, IsUnpackedAsItWasPacked) {
   const CompiledKernel kept{std::string(3000, 'c'), "ptx", "_Zentry", {168, 0, 0, 16, 1040}, 0.75};
-  cache.keep("key", kept);
-  const auto found = KernelCache(dir.file("cache")).find("key");
+  const auto found = unpacked_kernel(packed(kept));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->cubin, kept.cubin);
   EXPECT_EQ(found->ptx, kept.ptx);
   EXPECT_EQ(found->entry, kept.entry);
   EXPECT_EQ(found->resources, kept.resources);
   EXPECT_EQ(found->compile_s, kept.compile_s);
-  EXPECT_FALSE(cache.find("other"));
 }
 
-TEST(KernelCache, AnEntryOfAnotherKindCountsAsMissing) {
-  const test::TempDir dir;
-  const KernelCache cache(dir.file("cache"));
-  cache.keep("key", {"cubin", "ptx", "_Zentry", {}, 0.75});
-  for (const auto& file : std::filesystem::directory_iterator(dir.file("cache"))) {
-    const std::string suffix = file.path().extension();
-    for (const char* format : {"attnscope kernel 3\n", "attnscope kernel 2\n"}) {
-      DiskCache(dir.file("cache"), {format, suffix}, 1 << 20).keep("key", "no kernel");
-      EXPECT_FALSE(cache.find("key")) << format;
-    }
+TEST(CompiledKernel, IsNotUnpackedFromOtherBytes) {
+  const std::string bytes = packed({"cubin", "ptx", "_Zentry", {}, 0.75});
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(unpacked_kernel(bytes.substr(0, size))) << size;
   }
+  EXPECT_FALSE(unpacked_kernel(bytes + "x"));
+  EXPECT_FALSE(unpacked_kernel("no kernel"));
 }
 
-TEST(KernelCache, TheKeyNamesEverythingThatDecidesTheCode) {
+TEST(CacheKey, NamesEverythingThatDecidesTheCode) {
   const KernelProgram program{
       .sources = {"kernels/flash2/flash2_forward.cuh"}, .expression = "e", .architecture = "sm_90"};
   const std::string key = cache_key(program, "13.0");
