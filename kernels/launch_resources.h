@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 struct LaunchResources {
   DeviceTables tables;
   CublasHandles cublas;
-  CompiledKernels kernels;
+  CompiledKernels kernels{};
 };
 
 }  // namespace attnscope::kernels

@@ -1,32 +1,20 @@
 #include "kernels/host/compiled_kernels.h"
 
 #include "kernels/compile/nvrtc_library.h"
-#include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
-
-namespace {
-
-std::string architecture_of_device() {
-  auto architecture = architecture_here(compute_capability());
-  if (!architecture) throw NotLaunched(architecture.error());
-  return std::move(architecture).value();
-}
-
-}  // namespace
-
-CompiledKernels::~CompiledKernels() {
-  for (const cudaLibrary_t library : libraries_)
-    ATTNSCOPE_CUDA_NO_THROW(cudaLibraryUnload(library));
-}
 
 cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   {
     const std::lock_guard lock(mutex_);
-    if (const auto kept = kernels_.find(program); kept != kernels_.end()) return kept->second;
+    const auto found = kernels_.find(program);
+    if (found != kernels_.end()) return found->second.kernel;
   }
+  const auto architecture =
+      architecture_.empty() ? architecture_here(compute_capability()) : architecture_;
+  if (!architecture) throw NotLaunched(architecture.error());
   KernelProgram here = program;
-  here.architecture = architecture_.empty() ? architecture_of_device() : architecture_;
+  here.architecture = architecture.value();
   const auto obtained = compiler_.obtain(here);
   if (!obtained) throw NotLaunched(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
@@ -34,19 +22,17 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   cudaLibrary_t library = nullptr;
   ATTNSCOPE_CUDA(
       cudaLibraryLoadData(&library, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  LoadedKernel kernel{Library(library), nullptr};
+  ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel.kernel, library, compiled.entry.c_str()));
   const std::lock_guard lock(mutex_);
-  libraries_.push_back(library);
-  cudaKernel_t kernel = nullptr;
-  ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel, library, compiled.entry.c_str()));
-  return kernels_.try_emplace(program, kernel).first->second;  // the other thread's kernel, if that
-                                                               // was first
+  // If another thread was first, its kernel remains
+  return kernels_.try_emplace(program, std::move(kernel)).first->second.kernel;
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {
   if (!block.limit.empty()) throw GpuTooSmall(block.limit);
   constexpr Index kDefaultSharedBytes = 48 * 1024;
-  const cudaKernel_t kernel = loaded(block.program);
-  const auto* const function = reinterpret_cast<const void*>(kernel);
+  const auto* const function = reinterpret_cast<const void*>(loaded(block.program));
   if (block.shared_bytes > kDefaultSharedBytes) {
     const Index most_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     if (block.shared_bytes > most_bytes) {

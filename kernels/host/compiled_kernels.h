@@ -1,17 +1,18 @@
-/// Kernels loaded on one GPU, each compiled at its first launch. Internal to
-/// kernels/.
+/// Kernels loaded on one GPU, each compiled at its first launch. Internal to kernels/.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "kernels/compile/block_program.h"
 #include "kernels/compile/kernel_compiler.h"
+#include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
 
@@ -19,14 +20,9 @@ namespace attnscope::kernels {
 /// do not wait for each other's compilation.
 class CompiledKernels {
  public:
-  /// Compiles for the GPU's own architecture.
-  CompiledKernels() : CompiledKernels("") {}
-  /// Compiles for `architecture`, "compute_90", if it is not empty.
-  explicit CompiledKernels(std::string architecture)
+  /// Compiles for `architecture`, "compute_90", or else for the GPU's own.
+  explicit CompiledKernels(std::string architecture = {})
       : architecture_(std::move(architecture)) {}
-  ~CompiledKernels();
-  CompiledKernels(const CompiledKernels&) = delete;
-  CompiledKernels& operator=(const CompiledKernels&) = delete;
 
   /// The compiler. Launches do not wait for kernels that it has compiled before.
   KernelCompiler& compiler() { return compiler_; }
@@ -50,11 +46,21 @@ class CompiledKernels {
   /// The loaded kernel of `program`, which does not name an architecture.
   cudaKernel_t loaded(const KernelProgram& program);
 
+  struct Unload {
+    void operator()(cudaLibrary_t library) const {
+      ATTNSCOPE_CUDA_NO_THROW(cudaLibraryUnload(library));
+    }
+  };
+  using Library = std::unique_ptr<std::remove_pointer_t<cudaLibrary_t>, Unload>;
+  struct LoadedKernel {
+    Library library;
+    cudaKernel_t kernel;
+  };
+
   const std::string architecture_;
   KernelCompiler compiler_;
-  std::mutex mutex_;  ///< guards the members below
-  std::map<KernelProgram, cudaKernel_t> kernels_;
-  std::vector<cudaLibrary_t> libraries_;
+  std::mutex mutex_;  ///< guards `kernels_`
+  std::map<KernelProgram, LoadedKernel> kernels_;
 };
 
 }  // namespace attnscope::kernels
