@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <charconv>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "kernels/compile/nvrtc_library.h"
 #include "reference/files/packed_bytes.h"
 #include "reference/message_text.h"
+#include "reference/parse_number.h"
 
 namespace attnscope::kernels {
 
@@ -20,9 +20,7 @@ int number_before(std::string_view text, std::string_view unit) {
   const std::size_t end = text.find(unit);
   if (end == text.npos) return 0;
   const std::size_t begin = text.find_last_not_of("0123456789", end - 1) + 1;
-  int number = 0;
-  std::from_chars(text.data() + begin, text.data() + end, number);
-  return number;
+  return parse_number<int>(text.substr(begin, end - begin)).value_or(0);
 }
 
 /// The code or log of a program: `size_of` returns its size, `copy` copies it.
