@@ -20,22 +20,19 @@ namespace {
 constexpr Index kAlignmentBytes = 16;
 
 std::optional<Error> check_address(std::string_view name, const void* address,
-                                   std::size_t alignment_bytes) {
-  if (reinterpret_cast<std::uintptr_t>(address) % alignment_bytes == 0) return std::nullopt;
+                                   Index alignment_bytes) {
+  if (reinterpret_cast<std::intptr_t>(address) % alignment_bytes == 0) return std::nullopt;
   return invalid_request("{} is not aligned; its address must be a multiple of {} bytes", name,
                          alignment_bytes);
 }
 
 std::optional<Error> check_tensor(std::string_view name, const TensorView& tensor, Index d,
                                   DType dtype) {
-  const Index element_bytes = size_bytes(dtype);
   if (tensor.data_dev == nullptr) return invalid_request("{} is a null pointer", name);
+  const Index element_bytes = size_bytes(dtype);
   const bool whole_pieces = d * element_bytes % kAlignmentBytes == 0;
   const Index alignment_bytes = whole_pieces ? kAlignmentBytes : element_bytes;
-  if (auto error =
-          check_address(name, tensor.data_dev, static_cast<std::size_t>(alignment_bytes))) {
-    return error;
-  }
+  if (auto error = check_address(name, tensor.data_dev, alignment_bytes)) return error;
   for (Index stride : {tensor.stride_batch, tensor.stride_head, tensor.stride_row}) {
     if (stride * element_bytes % alignment_bytes == 0) continue;
     return invalid_request(
@@ -52,16 +49,6 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
                          tensor.stride_row, d);
 }
 
-std::optional<Error> check_workspace(const KernelInfo& kernel, const void* workspace_dev,
-                                     std::size_t bytes, std::size_t needed_bytes) {
-  if (bytes >= needed_bytes && (needed_bytes == 0 || workspace_dev != nullptr)) {
-    return check_address("the workspace", workspace_dev,
-                         needed_bytes == 0 ? 1 : kWorkspaceAlignment);
-  }
-  return invalid_request("the workspace has {} bytes; kernel {} needs {}", bytes, kernel.name,
-                         needed_bytes);
-}
-
 std::optional<Error> check_memory(const PassArguments& arguments) {
   const ResolvedRun& run = arguments.run;
   const KernelInfo& kernel = kernel_of(run);
@@ -72,27 +59,30 @@ std::optional<Error> check_memory(const PassArguments& arguments) {
   for (const auto& [name, tensor] : std::span(tensors).first(backward ? 8 : 4)) {
     if (auto error = check_tensor(name, tensor, run.problem.d, run.problem.dtype)) return error;
   }
-  if (backward && arguments.LSE_dev == nullptr) {
+  if (arguments.LSE_dev == nullptr && backward) {
     return invalid_request("LSE is a null pointer; a backward pass reads it");
   }
-  if (kernel.always_writes_lse && arguments.LSE_dev == nullptr) {
+  if (arguments.LSE_dev == nullptr && kernel.always_writes_lse) {
     return invalid_request("LSE is a null pointer; kernel {} always writes it", kernel.name);
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
+
   if (backward && !kernel.forward_state.empty()) {
-    if (arguments.forward_workspace_dev == nullptr) {
-      return invalid_request(
-          "the forward pass's workspace is a null pointer; the backward pass of kernel {} reads {} "
-          "there",
-          kernel.name, kernel.forward_state);
+    const void* const address = arguments.forward_workspace_dev;
+    constexpr std::string_view kName = "the forward pass's workspace";
+    if (address == nullptr) {
+      return invalid_request("{} is a null pointer; the backward pass of kernel {} reads {} there",
+                             kName, kernel.name, kernel.forward_state);
     }
-    if (auto error = check_address("the forward pass's workspace", arguments.forward_workspace_dev,
-                                   kWorkspaceAlignment)) {
-      return error;
-    }
+    if (auto error = check_address(kName, address, kWorkspaceAlignment)) return error;
   }
-  return check_workspace(kernel, arguments.workspace_dev, arguments.workspace_bytes,
-                         workspace_bytes(run));
+  const std::size_t needed_bytes = workspace_bytes(run);
+  if (needed_bytes == 0) return std::nullopt;
+  if (arguments.workspace_bytes < needed_bytes || arguments.workspace_dev == nullptr) {
+    return invalid_request("the workspace has {} bytes; kernel {} needs {}",
+                           arguments.workspace_bytes, kernel.name, needed_bytes);
+  }
+  return check_address("the workspace", arguments.workspace_dev, kWorkspaceAlignment);
 }
 
 /// Checks the arguments, then calls `work` with the pass; exceptions become an Error.
