@@ -17,7 +17,6 @@
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/resolve.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "sim/resolve.h"
@@ -144,11 +143,10 @@ Result<Answer> answer_compile(const GivenOptions& given) {
     return *error;
   }
   const kernels::ProgramTarget target = program_target(gpu);
-  ATTNSCOPE_TRY(auto run, kernels::resolve(spec, target));
+  ATTNSCOPE_TRY(const auto run, kernels::resolve(spec, target));
   ATTNSCOPE_TRY(const auto disassembler, disassembler_for(given));
   ATTNSCOPE_TRY(const auto architecture, architecture_for(given, gpu));
 
-  run.tiling = kernels::tiling_on_gpu(run, target);
   kernels::KernelCompiler compiler;
   ordered_json document = {{"schema", "attnscope.compilation/1"},
                            {"run", run_identity(run)},

@@ -16,7 +16,6 @@
 #include "app/report/report_text.h"
 #include "kernels/measure/gpu.h"
 #include "kernels/resolve.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "reference/message_text.h"
 #include "reference/naive_attention.h"
@@ -73,7 +72,6 @@ Result<PassOutcome> run_pass(Gpu& gpu, const ResolvedRun& run, const AttentionIn
                              const std::optional<std::string>& folder) {
   const AttentionProblem& problem = run.problem;
   PassOutcome outcome{.run = run};
-  outcome.run.tiling = kernels::tiling_on_gpu(run, gpu.target());
   const auto forward_reference = [&]() -> const ForwardResult& {
     if (!reference) {
       show_progress("computing the reference");

@@ -3,7 +3,6 @@
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
 #include "kernels/resolve.h"
-#include "kernels/resolved_run.h"
 #include "sim/packed_groups.h"
 #include "sim/resolve.h"
 
@@ -20,15 +19,14 @@ Result<RunSpec> with_kernel_tiling(RunSpec spec) {
   if (spec.pass == PassKind::forward) asked.variant.carry = spec.variant.carry;
   const auto gpu = gpu_of(spec);
   if (!gpu) return gpu.error();
-  const kernels::ProgramTarget target = program_target(gpu.value());
-  const auto run = kernels::resolve(asked, target);
+  const auto run = kernels::resolve(asked, program_target(gpu.value()));
   if (!run) {
     Error error = run.error();
     error.message = fmt::format("{} kernel: {}", field_name("tiling_rule"), error.message);
     return error;
   }
   spec.tiling_rule = TilingRule::by_default;
-  const Tiling own = kernels::tiling_on_gpu(run.value(), target);
+  const Tiling& own = run.value().tiling;
   spec.set_tiling({spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)});
   return spec;
 }

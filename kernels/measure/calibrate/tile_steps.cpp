@@ -7,7 +7,6 @@
 #include "kernels/kernel_parameters.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -55,7 +54,7 @@ class StepList {
  private:
   void add(const RunSpec& spec) {
     const auto run = resolve(spec);
-    if (!run || supports(run.value())) return;
+    if (!run) return;
     const auto name = steps_name(run.value(), target_);
     if (!name || std::ranges::find(steps, name.value(), &TileSteps::name) != steps.end()) return;
     const auto programs = programs_of(run.value(), target_);
