@@ -78,7 +78,6 @@ constexpr std::array kCatalog{
                                       .launch = "backward",
                                       .block_work = BlockWork::head,
                                       .block_program = flash1_backward_block,
-                                      .workspace = flash1_backward_workspace,
                                       .knobs = kBackwardKnobs,
                                       .hopper_takes = flash1_hopper_backward_takes},
                .programs = flash1_programs},

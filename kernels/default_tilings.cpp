@@ -5,6 +5,7 @@
 
 #include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
+#include "reference/block_mask.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -148,7 +149,8 @@ std::vector<HopperTiling> hopper_lines(const KernelInfo& kernel, PassKind pass,
   std::vector<HopperTiling> lines;
   if (!takes_pass(kernel, pass, problem.dtype)) return lines;
   std::ranges::copy_if(kHopperTilings, std::back_inserter(lines), [&](const HopperTiling& line) {
-    return line.pass == pass && line.width == padded_head_dim(problem.d) &&
+    return (line.pass == kBackward) == (pass == kBackward) &&
+           line.width == padded_head_dim(problem.d) &&
            (line.takes_block_mask || !kernel.takes_block_mask) &&
            kernel.pass(pass).has_hopper_program(problem, line.tiling, knobs);
   });
@@ -180,7 +182,8 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
     if (is_new && tiling != kNone) tilings.push_back(tiling);
   };
   for (const DefaultTilings& line : kDefaults) {
-    if (line.kernel != kernel.name || line.pass != pass || !line.is_for(problem)) continue;
+    const bool is_of_pass = (line.pass == kBackward) == (pass == kBackward);
+    if (line.kernel != kernel.name || !is_of_pass || !line.is_for(problem)) continue;
     add(line.tiling);
     add(line.smaller);
   }
@@ -196,22 +199,19 @@ std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
   return tilings;
 }
 
-std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem, Carry carry,
-                                     const ProgramTarget& target, const Knobs& knobs) {
-  const std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
+std::optional<Tiling> default_tiling(ResolvedRun run, const ProgramTarget& target) {
+  const KernelInfo& kernel = kernel_of(run);
+  const std::vector<Tiling> tilings = default_tilings(kernel, run.pass(), run.problem);
   if (tilings.empty()) return std::nullopt;
   if (target.has_hopper_instructions()) {
-    const auto lines = hopper_lines(kernel, pass, problem, knobs);
+    const auto lines = hopper_lines(kernel, run.pass(), run.problem, knobs_of(run.asked));
     const auto shortest = std::ranges::min_element(lines, {}, [&](const HopperTiling& line) {
-      return line.launch_time(problem, target.sm_count);
+      return line.launch_time(run.problem, target.sm_count);
     });
     if (shortest != lines.end()) return shortest->tiling;
   }
   const Index most_bytes = target.shared_bytes_per_block;
-  const auto block_program = kernel.pass(pass).block_program;
-  ResolvedRun run{.problem = problem};
-  run.asked.variant.carry = carry;
+  const auto block_program = kernel.pass(run.pass()).block_program;
   const auto fits = [&](const Tiling& tiling) {
     run.tiling = tiling;
     return block_program == nullptr ||
@@ -219,6 +219,26 @@ std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();
+}
+
+/// Nothing if the run uses its kernel's default.
+static std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
+  if (run.asked.Br || run.asked.Bc) return run.tiling;
+  return run.problem.block_mask ? std::optional(run.problem.block_mask->tiling()) : std::nullopt;
+}
+
+Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target) {
+  const auto asked = asked_tiling(run);
+  return asked ? *asked : default_tiling(run, target).value();
+}
+
+std::vector<Tiling> possible_tilings(const ResolvedRun& run) {
+  if (const auto asked = asked_tiling(run)) return {*asked};
+  const KernelInfo& kernel = kernel_of(run);
+  std::vector<Tiling> tilings = default_tilings(kernel, run.pass(), run.problem);
+  const auto own = hopper_tilings(kernel, run.pass(), run.problem, knobs_of(run.asked));
+  tilings.insert(tilings.end(), own.begin(), own.end());
+  return tilings;
 }
 
 }  // namespace attnscope::kernels

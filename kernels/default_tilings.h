@@ -1,5 +1,6 @@
-/// The one table of default tilings, by kernel, pass, precision, head dimension, kind of scores,
-/// GPU and, for Hopper's programs, the rounds of row tiles on its SMs, and the keys.
+/// The tiling of a run, and the one table of default tilings, by kernel, pass, precision, head
+/// dimension, kind of scores, GPU and, for Hopper's programs, the rounds of row tiles on its SMs,
+/// and the keys.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,8 @@ namespace attnscope::kernels {
 /// A kernel's default tilings for the problem, for the programs that run on every GPU, fastest on
 /// Hopper first: a GPU uses the first whose blocks fit in its shared memory. Empty if the kernel
 /// has no such pass, or does not accept the precision or head dimension. For `standard`, whose
-/// tiles cuBLAS chooses: the tile that the library used in measurements on an H200.
+/// tiles cuBLAS chooses: the tile that the library used in measurements on an H200. For both
+/// passes: those of the forward pass.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 
@@ -23,13 +25,18 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
 std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
                                    const AttentionProblem& problem, const Knobs& knobs = {});
 
-/// The default tiling on a GPU: that of the program with Hopper's instructions, if the table has
-/// one and the GPU, the problem and the switches allow it; of several, the one whose launch is
-/// predicted to be shortest. Otherwise the first whose blocks fit in
-/// the GPU's shared memory, or the first of all if none fits. `carry`: the precision of O in HBM
-/// between passes. Nothing if default_tilings() is empty.
-std::optional<Tiling> default_tiling(const KernelInfo& kernel, PassKind pass,
-                                     const AttentionProblem& problem, Carry carry,
-                                     const ProgramTarget& target = {}, const Knobs& knobs = {});
+/// The default tiling of the run's pass on a GPU: that of the program with Hopper's instructions,
+/// if the table has one and the GPU, the problem and the switches allow it; of several, the one
+/// whose launch is predicted to be shortest. Otherwise the first whose blocks fit in the GPU's
+/// shared memory, or the first of all if none fits. Nothing if default_tilings() is empty.
+std::optional<Tiling> default_tiling(ResolvedRun run, const ProgramTarget& target = {});
+
+/// The tiling that the run uses on a GPU: the requested one, else that of the block mask, else the
+/// kernel's default on that GPU, which must have one.
+Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
+
+/// The tilings that the run may use, depending on the GPU: one if it is requested or that of the
+/// block mask, else all default ones.
+std::vector<Tiling> possible_tilings(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

@@ -8,7 +8,7 @@
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "kernels/workspace_layout.h"
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "kernels/catalog.h"
+#include "kernels/default_tilings.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "kernels/tile_lists.h"
+#include "kernels/workspace_layout.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {
@@ -57,9 +59,7 @@ Index PassLauncher::blocks_at_once(std::string_view launch) const {
 }
 
 void* PassLauncher::forward_workspace(WorkspaceTensor tensor) const {
-  const auto layout_of = kernel_of(run).forward.workspace;
-  ATTNSCOPE_CHECK(layout_of != nullptr, ==, true);
-  const WorkspaceLayout layout = layout_of(run);
+  const WorkspaceLayout layout = kernel_of(run).forward.workspace(run);
   return static_cast<std::byte*>(arguments.forward_workspace_dev) + layout.offset(tensor);
 }
 
@@ -80,23 +80,18 @@ ScoreParameters PassLauncher::scores(ScoreUnit unit) {
   return parameters;
 }
 
-int* PassLauncher::block_lists_dev() const {
-  auto* const workspace = static_cast<std::byte*>(arguments.workspace_dev);
-  return reinterpret_cast<int*>(workspace + layout_.bytes());
-}
-
 void PassLauncher::prepare_workspace() const {
-  if (!kernel_of(run).takes_block_mask) return;
+  if (!layout_.has(WorkspaceTensor::tile_lists)) return;
   const TileLists lists = lists_of(run);
-  ATTNSCOPE_CUDA(cudaMemcpyAsync(block_lists_dev(), lists.data(), lists.size() * sizeof(int),
-                                 cudaMemcpyHostToDevice,
+  ATTNSCOPE_CUDA(cudaMemcpyAsync(workspace(WorkspaceTensor::tile_lists), lists.data(),
+                                 lists.size() * sizeof(int), cudaMemcpyHostToDevice,
                                  static_cast<cudaStream_t>(arguments.stream)));
 }
 
 const int* PassLauncher::tile_lists() {
-  if (kernel_of(run).takes_block_mask) {
+  if (layout_.has(WorkspaceTensor::tile_lists)) {
     if (!arguments.workspace_is_prepared) prepare_workspace();
-    return block_lists_dev();
+    return workspace<int>(WorkspaceTensor::tile_lists);
   }
   return problem.is_packed() ? upload(lists_of(run)) : nullptr;
 }

@@ -45,7 +45,7 @@ class PassLauncher {
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
   /// are contiguous in the workspace.
   BackwardParameters backward_parameters();
-  /// Copies block_sparse2's lists of tiles to the end of the workspace; other kernels have none.
+  /// Copies block_sparse2's lists of tiles to the workspace; other kernels have none.
   void prepare_workspace() const;
   /// The lists of a block mask, in the workspace, or of packed sequences; otherwise null.
   const int* tile_lists();
@@ -98,8 +98,6 @@ class PassLauncher {
   const BlockProgram& program_of(std::string_view launch) const;
   template <typename Element>
   const Element* upload(const std::vector<Element>& elements);
-
-  int* block_lists_dev() const;  ///< after the workspace's tensors
 
   const WorkspaceLayout layout_;
   const std::vector<LaunchProgram> programs_;

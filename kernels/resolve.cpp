@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/default_tilings.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "reference/block_mask.h"
 #include "reference/message_text.h"
@@ -52,12 +52,6 @@ Error refused(const std::string& message) {
   return invalid_field(ErrorCode::not_applicable, "switches", message);
 }
 
-std::vector<std::string> names_of(const std::vector<const Knob*>& knobs) {
-  std::vector<std::string> names;
-  for (const Knob* const knob : knobs) names.emplace_back(knob->name);
-  return names;
-}
-
 /// The error for a switch that the kernel's pass does not have.
 Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind pass) {
   if (kernel.knobs(PassKind::both).empty()) {
@@ -69,8 +63,10 @@ Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind p
     return refused(fmt::format("{} is a switch of the {} pass", name,
                                pass == PassKind::backward ? "forward" : "backward"));
   }
-  return refused(unknown_name_message(fmt::format("switch of kernel {}", kernel.name), name,
-                                      names_of(kernel.knobs(pass))));
+  std::vector<std::string> names;
+  for (const Knob* const own : kernel.knobs(pass)) names.emplace_back(own->name);
+  return refused(
+      unknown_name_message(fmt::format("switch of kernel {}", kernel.name), name, names));
 }
 
 }  // namespace
@@ -101,136 +97,117 @@ Result<std::map<std::string, std::string>> check_switches(
 
 namespace {
 
-/// Whether the field changes the algorithm's order of tiles in the model, as opposed to its GPU or
-/// the way it is counted.
-bool changes_schedule(const RunField& field, const RunSpec& spec) {
-  RunSpec plain = spec;
-  field.parse(field.print(RunSpec{}), plain);
-  return plain.variant != spec.variant || plain.splits != spec.splits;
-}
-
-/// Rejects choices that only the model has.
-std::optional<Error> check_choices(const RunSpec& spec, const KernelInfo& kernel) {
+/// Rejects choices that only the model has: they change the algorithm's order of tiles, not the
+/// modelled GPU or the way it is counted.
+std::optional<Error> check_choices(const RunSpec& spec) {
   for (const RunField& field : run_fields()) {
-    if (field.target != FieldTarget::model || !changes_schedule(field, spec)) continue;
+    RunSpec plain = spec;
+    field.parse(field.print(RunSpec{}), plain);
+    const bool is_choice = plain.variant != spec.variant || plain.splits != spec.splits;
+    if (field.target != FieldTarget::model || !is_choice) continue;
     const std::string value = field.print(spec);
     Error error = invalid_field(ErrorCode::not_applicable, field.key,
                                 "{} is {}; kernel {} has no such choice: leave {} at its default",
-                                field_name(field.key), value, kernel.name, field_name(field.key));
+                                field_name(field.key), value, spec.kernel, field_name(field.key));
     error.value = value;
     return error;
   }
   return std::nullopt;
 }
 
-/// The run in the tiling that it uses on a Hopper GPU if no switch decides.
-ResolvedRun run_on_hopper(ResolvedRun run) {
-  const ProgramTarget hopper{.compute_capability = std::string(kHopperComputeCapability)};
-  const auto switches = std::exchange(run.asked.switches, {});
-  run.tiling = tiling_on_gpu(run, hopper);
-  run.asked.switches = switches;
-  return run;
-}
-
 /// If the run has two programs, rejects switches that its program does not have: the other program
-/// never replaces it silently.
+/// never replaces it silently. The tiling on a Hopper GPU decides, as if no switch was set.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked);
-  const ResolvedRun there = run_on_hopper(run);
+  ResolvedRun there = run;
+  there.asked.switches.clear();
+  there.tiling =
+      tiling_on_gpu(there, {.compute_capability = std::string(kHopperComputeCapability)});
   const bool hopper = knobs.hopper != 0 && has_hopper_program(there, {});
   const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
   for (const auto& [name, value] : run.asked.switches) {
     if (hopper && std::ranges::find(hopper_knobs, name) == hopper_knobs.end()) {
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           "on a Hopper GPU this {} pass runs a program that has no switch {}; add "
-                           "instructions=mma to run the other program",
-                           to_string(run.pass()), name);
+      return refused(
+          fmt::format("on a Hopper GPU this {} pass runs a program that has no switch {}; add "
+                      "instructions=mma to run the other program",
+                      to_string(run.pass()), name));
     }
     if (!hopper && find_knob(name)->hopper_only) {
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           "{} is a switch of the program with Hopper's instructions, which does "
-                           "not run this {} pass",
-                           name, to_string(run.pass()));
+      return refused(
+          fmt::format("{} is a switch of the program with Hopper's instructions, which does not "
+                      "run this {} pass",
+                      name, to_string(run.pass())));
     }
   }
-  if (hopper && !has_hopper_program(there, knobs)) {
-    return invalid_field(ErrorCode::does_not_fit, "switches",
-                         "with stages={}, tiles of {}x{} do not fit in the shared memory of the "
-                         "program for Hopper GPUs; use smaller tiles, or add instructions=mma to "
-                         "run the other program",
-                         knobs.stages, there.tiling.Br, there.tiling.Bc);
-  }
-  return std::nullopt;
+  if (!hopper || has_hopper_program(there, knobs)) return std::nullopt;
+  return invalid_field(ErrorCode::does_not_fit, "switches",
+                       "with stages={}, tiles of {}x{} do not fit in the shared memory of the "
+                       "program for Hopper GPUs; use smaller tiles, or add instructions=mma to "
+                       "run the other program",
+                       knobs.stages, there.tiling.Br, there.tiling.Bc);
 }
 
-/// The switches, except those that only the other pass has.
-std::map<std::string, std::string> switches_of_pass(const RunSpec& spec, PassKind pass) {
-  std::map<std::string, std::string> kept = spec.switches;
+/// One pass of a spec that requests both, without the switches that only the other pass has.
+RunSpec spec_of_pass(RunSpec spec, PassKind pass) {
   const auto kernel = choose_kernel(spec);
-  if (!kernel) return kept;
-  for (const Knob* const knob : kernel.value()->knobs(PassKind::both)) {
-    if (!kernel.value()->has_knob(*knob, pass)) kept.erase(std::string(knob->name));
-  }
-  return kept;
+  std::erase_if(spec.switches, [&](const auto& named) {
+    const Knob* const knob = find_knob(named.first);
+    return kernel && knob != nullptr && kernel.value()->has_knob(*knob, PassKind::both) &&
+           !kernel.value()->has_knob(*knob, pass);
+  });
+  spec.pass = pass;
+  return spec;
 }
 
 }  // namespace
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, const ProgramTarget& target) {
-  const auto kernel = std::ranges::find(catalog(), algorithm, &KernelInfo::algorithm);
-  if (kernel == catalog().end()) return std::nullopt;
-  return default_tiling(*kernel, pass, problem, Carry::problem, target);
+  ResolvedRun run{.asked = {.algorithm = std::string(algorithm), .pass = pass}, .problem = problem};
+  const auto kernel = choose_kernel(run.asked);
+  if (!kernel) return std::nullopt;
+  run.asked.kernel = kernel.value()->name;
+  return default_tiling(std::move(run), target);
 }
 
 Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
   if (auto error = validate(spec)) return *error;
-  const auto kernel = choose_kernel(spec);
-  if (!kernel) return kernel.error();
+  ATTNSCOPE_TRY(const KernelInfo* const kernel, choose_kernel(spec));
   if (spec.pass == PassKind::both) {
     return invalid_field(ErrorCode::not_applicable, "pass",
                          "a kernel runs one pass at a time; {} must be forward or backward",
                          field_name("pass"));
   }
   ResolvedRun run{.asked = spec, .problem = spec.problem};
-  run.asked.kernel = kernel.value()->name;
+  run.asked.kernel = kernel->name;
   if (spec.pass == PassKind::forward) {
     run.asked.deterministic = false;
     run.asked.variant.skip_unused_kv = false;  // a row tile loads only the tiles that it uses
   }
-  if (auto error = check_choices(run.asked, *kernel.value())) return *error;
+  if (auto error = check_choices(run.asked)) return *error;
   ATTNSCOPE_TRY(run.asked.switches,
-                check_switches(spec.switches, *kernel.value(), spec.pass, spec.problem.dtype));
+                check_switches(spec.switches, *kernel, spec.pass, spec.problem.dtype));
 
-  const Tiling own = default_tiling(*kernel.value(), spec.pass, spec.problem, spec.variant.carry,
-                                    target, knobs_of(run.asked))
-                         .value_or(Tiling{});
+  const Tiling own = default_tiling(run, target).value_or(Tiling{});
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run, target)) return *error;
-  run.tiling = asked_tiling(run).value_or(run.tiling);
+  run.tiling = tiling_on_gpu(run, target);
   if (auto error = check_program(run)) return *error;
   return run;
 }
 
 Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec, const ProgramTarget& target) {
-  RunSpec last = spec;
-  if (spec.pass == PassKind::both) {
-    last.pass = PassKind::backward;
-    last.switches = switches_of_pass(spec, PassKind::backward);
+  if (spec.pass != PassKind::both) {
+    ATTNSCOPE_TRY(auto run, resolve(spec, target));
+    return std::vector{std::move(run)};
   }
-  auto run = resolve(last, target);
-  if (!run) return run.error();
-  if (spec.pass != PassKind::both) return std::vector{std::move(run).value()};
-
-  RunSpec first = spec;
-  first.pass = PassKind::forward;
-  first.switches = switches_of_pass(spec, PassKind::forward);
+  ATTNSCOPE_TRY(auto backward, resolve(spec_of_pass(spec, PassKind::backward), target));
+  RunSpec first = spec_of_pass(spec, PassKind::forward);
   first.files.dO.clear();
-  first.problem.block_mask = run.value().problem.block_mask;
-  auto forward = resolve(first, target);
-  if (!forward) return forward.error();
-  return std::vector{std::move(forward).value(), std::move(run).value()};
+  first.problem.block_mask = backward.problem.block_mask;
+  ATTNSCOPE_TRY(auto forward, resolve(first, target));
+  return std::vector{std::move(forward), std::move(backward)};
 }
 
 }  // namespace attnscope::kernels

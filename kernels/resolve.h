@@ -18,7 +18,7 @@ std::vector<std::string> kernel_algorithms();
 /// The tiling that the algorithm's kernel uses by default for this pass (both: forward) of a
 /// problem on a GPU, whether or not it supports the rest of a run. Nothing if there is none.
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
-                                 const AttentionProblem& problem, const ProgramTarget& target);
+                                 const AttentionProblem& problem, const ProgramTarget& target = {});
 
 /// The requested kernel, else that of the algorithm; invalid_request if there is none.
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec);

@@ -3,23 +3,23 @@
 #include <algorithm>
 
 #include "kernels/catalog.h"
+#include "kernels/default_tilings.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/gradient_maps.cuh"
 #include "kernels/kernel_parameters.h"
-#include "kernels/resolved_run.h"
+#include "kernels/tile_lists.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
-namespace {
-
-BlockProgram sum_heads_program(DType dtype) {
-  constexpr int kThreads = 256;
-  return {.program = kernel_program("sum_heads", dtype, kThreads), .threads = kThreads};
+bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
+  return kernel_of(run).pass(run.pass()).has_hopper_program(run.problem, run.tiling, knobs);
 }
 
-}  // namespace
+bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target) {
+  return target.has_hopper_instructions() && has_hopper_program(run, knobs_of(run.asked));
+}
 
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target) {
   if (!runs_on_hopper(run, target)) return std::nullopt;
@@ -70,7 +70,10 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
                         .shared_bytes_per_block = target.shared_bytes_per_block};
   std::vector<LaunchProgram> programs = kernel.programs(run, kind);
   if (run.pass() == PassKind::backward && run.problem.heads_per_kv_head() > 1) {
-    programs.push_back({"sum_heads", sum_heads_program(run.problem.dtype)});
+    constexpr int kThreads = 256;
+    programs.push_back({"sum_heads",
+                        {.program = kernel_program("sum_heads", run.problem.dtype, kThreads),
+                         .threads = kThreads}});
   }
   return programs;
 }
@@ -84,6 +87,36 @@ const LaunchProgram* launch_with_products(std::span<const LaunchProgram> program
 std::string_view instructions_of(std::span<const LaunchProgram> programs) {
   const LaunchProgram* const launch = launch_with_products(programs);
   return launch == nullptr ? "cuBLAS" : launch->block.instructions;
+}
+
+WorkspaceLayout workspace_layout(const ResolvedRun& run) {
+  using enum WorkspaceTensor;
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& p = run.problem;
+  const auto layout_of = kernel.pass(run.pass()).workspace;
+  WorkspaceLayout layout = layout_of == nullptr ? WorkspaceLayout() : layout_of(run);
+  if (run.pass() == PassKind::forward) {
+    const bool counts_tiles = has_hopper_program(run, knobs_of(run.asked));
+    layout.add(next_tile, counts_tiles ? Index{sizeof(std::uint64_t)} : 0);
+  } else if (p.heads_per_kv_head() > 1) {
+    const Index bytes = p.batch * p.heads * p.N_kv * p.d * size_bytes(p.dtype);
+    layout.add(dK_heads, bytes);
+    layout.add(dV_heads, bytes);
+  }
+  if (kernel.takes_block_mask) {
+    layout.add(tile_lists, most_list_numbers(p, run.tiling) * Index{sizeof(int)});
+  }
+  return layout;
+}
+
+std::size_t workspace_bytes(const ResolvedRun& run) {
+  std::size_t bytes = 0;
+  ResolvedRun tiled = run;
+  for (const Tiling& tiling : possible_tilings(run)) {
+    tiled.tiling = tiling;
+    bytes = std::max(bytes, workspace_layout(tiled).bytes());
+  }
+  return bytes;
 }
 
 }  // namespace attnscope::kernels

@@ -1,4 +1,5 @@
-/// The kernels that are compiled when a run is launched. Plain C++: no GPU is needed.
+/// What a run needs when it is launched: one of its pass's two programs, which is compiled then,
+/// and workspace. Plain C++: no GPU is needed.
 #pragma once
 
 #include <optional>
@@ -9,9 +10,17 @@
 
 #include "kernels/compile/block_program.h"
 #include "kernels/program_target.h"
+#include "kernels/workspace_layout.h"
 #include "reference/run_spec.h"
 
 namespace attnscope::kernels {
+
+/// Whether a Hopper GPU runs the pass in the run's tiling with Hopper's instructions, given these
+/// switches.
+bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
+
+/// Whether the run's launch with the products uses the program with Hopper's instructions.
+bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target);
 
 /// The agents of a program: consumers, which are groups of warps that compute, and others that load
 /// into `stages` slots each for K and V or, in the backward pass, for Q and dO.
@@ -51,5 +60,13 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
 const LaunchProgram* launch_with_products(std::span<const LaunchProgram> programs);
 /// The instructions of these products: "mma.sync", "cuBLAS".
 std::string_view instructions_of(std::span<const LaunchProgram> programs);
+
+/// The workspace of the run's pass in its tiling: the kernel's own tensors, then those that
+/// several kernels have.
+WorkspaceLayout workspace_layout(const ResolvedRun& run);
+
+/// Bytes of workspace that the run's pass needs in any tiling that it may have on any GPU
+/// (possible_tilings()).
+std::size_t workspace_bytes(const ResolvedRun& run);
 
 }  // namespace attnscope::kernels

@@ -9,23 +9,12 @@
 #include "kernels/compile/block_program.h"
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
-#include "kernels/resolved_run.h"
 #include "reference/block_mask.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
 
 namespace {
-
-/// Rejects problems that split_kv, a kernel for KV caches, does not support.
-std::optional<Error> check_decoding(const KernelInfo& kernel, const AttentionProblem& problem) {
-  if (!problem.score.has_dropout() && !problem.is_packed()) return std::nullopt;
-  return invalid_field(
-      ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
-      "the problem has {}; kernel {} decodes: it accepts windows, key lengths, soft-capping and "
-      "ALiBi, but no packed sequences and no dropout, which belongs to training",
-      extras_text(problem), kernel.name);
-}
 
 /// The problem's first field of a score function, key lengths or packed sequences.
 std::string_view field_of_extras(const AttentionProblem& problem) {
@@ -35,24 +24,29 @@ std::string_view field_of_extras(const AttentionProblem& problem) {
   return problem.has_key_lengths() ? "key_lengths" : "cu_seqlens_q";
 }
 
-/// Checks score functions, key lengths and packed sequences.
-std::optional<Error> check_extras(const KernelInfo& kernel, const AttentionProblem& problem) {
+/// Checks masks, score functions, key lengths and packed sequences.
+std::optional<Error> check_scores(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
   const TakesScores takes = kernel.takes_scores(problem.dtype);
-  if (takes == TakesScores::decoding) return check_decoding(kernel, problem);
   const std::string extras = extras_text(problem);
-  if (takes == TakesScores::all || extras.empty()) return std::nullopt;
-  return invalid_field(
-      ErrorCode::not_applicable, field_of_extras(problem),
-      "the problem has {}; kernel {} takes plain softmax attention over whole sequences; standard, "
-      "and flash1, flash2 and block_sparse2 in fp16 and bf16, take score functions, key lengths "
-      "and packed sequences",
-      extras, kernel.name);
-}
-
-std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem& problem) {
-  if (auto error = check_extras(kernel, problem)) return error;
+  if (takes == TakesScores::decoding && (problem.score.has_dropout() || problem.is_packed())) {
+    return invalid_field(
+        ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
+        "the problem has {}; kernel {} decodes: it accepts windows, key lengths, soft-capping and "
+        "ALiBi, but no packed sequences and no dropout, which belongs to training",
+        extras, kernel.name);
+  }
+  if (takes != TakesScores::none) return std::nullopt;
+  if (!extras.empty()) {
+    return invalid_field(
+        ErrorCode::not_applicable, field_of_extras(problem),
+        "the problem has {}; kernel {} takes plain softmax attention over whole sequences; "
+        "standard, and flash1, flash2 and block_sparse2 in fp16 and bf16, take score functions, "
+        "key lengths and packed sequences",
+        extras, kernel.name);
+  }
   if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
-  if (kernel.takes_scores(problem.dtype) != TakesScores::none) return std::nullopt;
   return invalid_field(
       ErrorCode::not_applicable, "mask",
       "{} is {}; kernel {} takes none, causal or causal:top-left in fp32; standard, "
@@ -63,13 +57,14 @@ std::optional<Error> check_mask(const KernelInfo& kernel, const AttentionProblem
 /// The largest number of tiles in a launch's lists, which hold 32-bit numbers.
 constexpr Index kMostListedTiles = Index{1} << 27;
 
-/// Checks the size of the lists of tiles of packed sequences, for kernels that choose their own
-/// tiling from these.
-std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const AttentionProblem& problem,
-                                        const std::vector<Tiling>& tilings) {
+/// Checks the size of the lists of tiles of packed sequences, in the smallest tiling that the run
+/// may use.
+std::optional<Error> check_packed_tiles(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
   if (kernel.forward.block_program == nullptr || !problem.is_packed()) return std::nullopt;
-  const Tiling smallest = *std::ranges::min_element(
-      tilings, {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
+  const Tiling smallest = std::ranges::min(
+      possible_tilings(run), {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
   Index tiles = 0;
   for (Index s = 0; s < problem.sequence_count(); ++s) {
     const Sequence own = problem.sequence(s);
@@ -83,7 +78,7 @@ std::optional<Error> check_packed_tiles(const KernelInfo& kernel, const Attentio
       smallest.Br, smallest.Bc, kernel.name, kMostListedTiles);
 }
 
-/// Checks the block mask, which determines the tiling.
+/// Checks the block mask, whose tiles are those of the run.
 std::optional<Error> check_block_mask(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
@@ -98,20 +93,22 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
         field_name("seq_len"), field_name("kv_len"), problem.N, problem.N_kv, kernel.name,
         kMostListedTiles);
   }
-  const Tiling tiling = *asked_tiling(run);
   const Tiling& of_mask = problem.block_mask->tiling();
-  if (of_mask == tiling) return std::nullopt;
+  if (of_mask == run.tiling) return std::nullopt;
   return invalid_field(
       ErrorCode::contradiction, "Br",
       "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the mask's tiles",
-      of_mask.Br, of_mask.Bc, tiling.Br, tiling.Bc, kernel.name);
+      of_mask.Br, of_mask.Bc, run.tiling.Br, run.tiling.Bc, kernel.name);
 }
 
 /// Checks that the hardware and cuBLAS support the grid and product dimensions.
-std::optional<Error> check_size(const KernelInfo& kernel, const AttentionProblem& problem,
-                                Index sequence_length) {
+std::optional<Error> check_size(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const bool backward = run.pass() == PassKind::backward;
+  const Index length = backward ? std::max(problem.N, problem.N_kv) : problem.N;
   constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
-  const Index rows = problem.batch * problem.heads * sequence_length;
+  const Index rows = problem.batch * problem.heads * length;
   if (rows <= kMaxBlocks) return std::nullopt;
   return invalid_field(ErrorCode::too_many, "seq_len",
                        "{} x {} x {} is {}; kernel {} accepts at most {} rows in one launch",
@@ -126,38 +123,37 @@ std::string with_text(const AttentionProblem& problem) {
   return " with " + (extras.empty() ? "mask " + to_string(problem.mask) : extras);
 }
 
-/// In one clause, why no block can compute the tiling; else empty.
-std::string block_limit(ResolvedRun run, const Tiling& tiling, const Knobs& knobs) {
+/// In one clause, why no block can compute the run's tiles; else empty.
+std::string block_limit(const ResolvedRun& run) {
   constexpr Index kStep = 16, kMostRows = 256;  // of a tile
-  for (const Index side : {tiling.Br, tiling.Bc}) {
+  for (const Index side : {run.tiling.Br, run.tiling.Bc}) {
     if (kStep <= side && side <= kMostRows && side % kStep == 0) continue;
     return fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows);
   }
-  run.tiling = tiling;
-  const BlockProgram block = kernel_of(run).pass(run.pass()).block_program(run, {.knobs = knobs});
+  const BlockProgram block =
+      kernel_of(run).pass(run.pass()).block_program(run, {.knobs = knobs_of(run.asked)});
   if (!block.limit.empty() || block.shared_bytes <= kMostSharedBytes) return block.limit;
   return fmt::format(
       "a thread block would need {} bytes of shared memory, and no GPU has more than {}",
       block.shared_bytes, kMostSharedBytes);
 }
 
-/// Checks that a thread block can compute the tiling.
-std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling, const Knobs& knobs,
-                                  const ProgramTarget& target) {
+/// Checks that a thread block can compute the run's tiles.
+std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& target) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
-  const Carry carry = run.asked.variant.carry;
+  const Tiling& tiling = run.tiling;
   if (kernel.pass(run.pass()).block_program == nullptr) {
-    if (default_tilings(kernel, run.pass(), problem).front() == tiling) return std::nullopt;
+    if (tiling == default_tiling(run, target)) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",
         "kernel {} cannot use tiles of {}x{}: cuBLAS chooses the tiles of its products; leave "
         "{} and {} out",
         kernel.name, tiling.Br, tiling.Bc, field_name("Br"), field_name("Bc"));
   }
-  const std::string limit = block_limit(run, tiling, knobs);
+  const std::string limit = block_limit(run);
   if (limit.empty()) return std::nullopt;
-  const Tiling own = *default_tiling(kernel, run.pass(), problem, carry, target);
+  const Tiling own = default_tiling(run, target).value();
   return invalid_field(ErrorCode::does_not_fit, "Br",
                        "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; {}",
                        kernel.name, to_string(run.pass()), tiling.Br, tiling.Bc,
@@ -167,15 +163,12 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const Tiling& tiling, 
                                      : fmt::format("its default is {}x{}", own.Br, own.Bc));
 }
 
-/// Checks that the kernel has the pass, and accepts the precision and head dimension.
-std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
-                                const AttentionProblem& problem) {
-  const bool backward = pass == PassKind::backward;
-  if (backward && !kernel.has_backward()) {
-    return invalid_field(ErrorCode::not_applicable, "pass", "kernel {} has no backward pass",
-                         kernel.name);
-  }
-  if (!takes_pass(kernel, pass, problem.dtype)) {
+/// Checks that the kernel has the pass in this precision, and accepts the head dimension.
+std::optional<Error> check_pass(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const bool backward = run.pass() == PassKind::backward;
+  if (!takes_pass(kernel, run.pass(), problem.dtype)) {
     return invalid_field(
         ErrorCode::not_applicable, "dtype",
         backward ? fmt::format("{} is fp32; the backward pass of kernel {} takes fp16 or bf16, "
@@ -190,9 +183,24 @@ std::optional<Error> check_pass(const KernelInfo& kernel, PassKind pass,
                        kernel.name, kMaxKernelHeadDim);
 }
 
-std::optional<Error> check_deterministic(const KernelInfo& kernel,
-                                         const AttentionProblem& problem) {
-  const DqOrder order = kernel.pass(PassKind::backward).dQ_order;
+/// Checks the choices besides the tiling and the switches.
+std::optional<Error> check_choices(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const bool backward = run.pass() == PassKind::backward;
+  const ScheduleVariant& variant = run.asked.variant;
+  if (backward && variant.carry != Carry::problem) {
+    return invalid_field(ErrorCode::not_applicable, "carry",
+                         "{} is {}; the backward pass of kernel {} accepts only problem",
+                         field_name("carry"), to_string(variant.carry), kernel.name);
+  }
+  if (variant.visit_hidden && problem.dtype == DType::fp32) {
+    return invalid_field(ErrorCode::not_applicable, "visit_hidden",
+                         "{} is for the kernels that use tensor cores; {} is fp32",
+                         field_name("visit_hidden"), field_name("dtype"));
+  }
+  if (!backward || !run.asked.deterministic) return std::nullopt;
+  const DqOrder order = kernel.backward->dQ_order;
   if (order == DqOrder::any) {
     return invalid_field(ErrorCode::not_applicable, "deterministic",
                          "the backward pass of kernel {} sums dQ in an arbitrary order; standard, "
@@ -212,38 +220,17 @@ std::optional<Error> check_deterministic(const KernelInfo& kernel,
 }  // namespace
 
 std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target) {
-  const KernelInfo& kernel = kernel_of(run);
-  const AttentionProblem& problem = run.problem;
-  const Knobs knobs = knobs_of(run.asked);
-  const bool backward = run.pass() == PassKind::backward;
-  if (auto error = validate(problem)) return error;
-  if (auto error = check_pass(kernel, run.pass(), problem)) return error;
-  if (backward && run.asked.variant.carry != Carry::problem) {
-    return invalid_field(ErrorCode::not_applicable, "carry",
-                         "{} is {}; the backward pass of kernel {} accepts only problem",
-                         field_name("carry"), to_string(run.asked.variant.carry), kernel.name);
+  if (auto error = validate(run.problem)) return error;
+  for (const auto check : {check_pass, check_choices, check_scores, check_size}) {
+    if (auto error = check(run)) return error;
   }
-  if (knobs.visit_hidden != 0 && problem.dtype == DType::fp32) {
-    return invalid_field(ErrorCode::not_applicable, "visit_hidden",
-                         "{} is for the kernels that use tensor cores; {} is fp32",
-                         field_name("visit_hidden"), field_name("dtype"));
-  }
-  if (backward && run.asked.deterministic) {
-    if (auto error = check_deterministic(kernel, problem)) return error;
-  }
-  if (auto error = check_mask(kernel, problem)) return error;
-  const Index length = backward ? std::max(problem.N, problem.N_kv) : problem.N;
-  if (auto error = check_size(kernel, problem, length)) return error;
-  if (auto error = check_block_mask(run)) return error;
-  const auto asked = asked_tiling(run);
-  if (asked || knobs != Knobs{}) {
-    // Hopper's own programs have other tilings, and check their switches themselves
-    const ProgramTarget others{.shared_bytes_per_block = target.shared_bytes_per_block};
-    const Tiling tiling = tiling_on_gpu(run, others);
-    if (auto error = check_tiling(run, tiling, knobs, others)) return error;
-  }
-  return check_packed_tiles(
-      kernel, problem, asked ? std::vector{*asked} : default_tilings(kernel, run.pass(), problem));
+  // Hopper's own programs have other tilings, and resolve() checks their switches
+  const ProgramTarget others{.shared_bytes_per_block = target.shared_bytes_per_block};
+  ResolvedRun tiled = run;
+  tiled.tiling = tiling_on_gpu(run, others);
+  if (auto error = check_block_mask(tiled)) return error;
+  if (auto error = check_tiling(tiled, others)) return error;
+  return check_packed_tiles(run);
 }
 
 std::optional<Error> check_compute_capability(std::string_view gpu_name,

@@ -22,30 +22,22 @@ Index score_bytes(const AttentionProblem& problem) {
   return query_rows(problem) * problem.N_kv * size_bytes(problem.dtype);
 }
 
-/// Bytes of the query heads' separate dK or dV; 0 unless several share a KV head.
-Index key_gradient_bytes(const AttentionProblem& problem) {
-  if (problem.heads_per_kv_head() == 1) return 0;
-  return problem.batch * problem.heads * problem.N_kv * problem.d * size_bytes(problem.dtype);
-}
-
 }  // namespace
 
 WorkspaceLayout::WorkspaceLayout(
     std::initializer_list<std::pair<WorkspaceTensor, Index>> tensor_bytes) {
-  for (const auto& [tensor, bytes] : tensor_bytes) {
-    if (bytes == 0) continue;
-    offsets_.emplace_back(tensor, bytes_);
-    bytes_ += align_up(static_cast<std::size_t>(bytes));
-  }
+  for (const auto& [tensor, bytes] : tensor_bytes) add(tensor, bytes);
 }
 
-bool WorkspaceLayout::has(WorkspaceTensor tensor) const {
-  return std::ranges::any_of(offsets_, [&](const auto& place) { return place.first == tensor; });
+void WorkspaceLayout::add(WorkspaceTensor tensor, Index bytes) {
+  if (bytes == 0) return;
+  offsets_.emplace(tensor, bytes_);
+  bytes_ += align_up(static_cast<std::size_t>(bytes));
 }
 
 std::size_t WorkspaceLayout::offset(WorkspaceTensor tensor) const {
   ATTNSCOPE_CHECK(has(tensor), ==, true);
-  return std::ranges::find(offsets_, tensor, [](const auto& place) { return place.first; })->second;
+  return offsets_.at(tensor);
 }
 
 WorkspaceLayout standard_workspace(const ResolvedRun& run) {
@@ -69,15 +61,7 @@ WorkspaceLayout split_kv_workspace(const ResolvedRun& run) {
 }
 
 WorkspaceLayout standard_backward_workspace(const ResolvedRun& run) {
-  const Index gradient_bytes = key_gradient_bytes(run.problem);
-  return {{dP, run.problem.score.soft_cap ? score_bytes(run.problem) : 0},
-          {dK_heads, gradient_bytes},
-          {dV_heads, gradient_bytes}};
-}
-
-WorkspaceLayout flash1_backward_workspace(const ResolvedRun& run) {
-  const Index gradient_bytes = key_gradient_bytes(run.problem);
-  return {{dK_heads, gradient_bytes}, {dV_heads, gradient_bytes}};
+  return {{dP, run.problem.score.soft_cap ? score_bytes(run.problem) : 0}};
 }
 
 WorkspaceLayout flash2_backward_workspace(const ResolvedRun& run) {
@@ -87,9 +71,7 @@ WorkspaceLayout flash2_backward_workspace(const ResolvedRun& run) {
   const Index pieces = row_pieces * dQ_accum_pieces(static_cast<int>(problem.d));
   return {{dQ_accum, heads * pieces * 16 * 8 * size_bytes(DType::fp32)},
           {D, query_rows(problem) * kStatisticBytes},
-          {dQ_turns, 2 * heads * row_pieces * Index{sizeof(std::int32_t)}},
-          {dK_heads, key_gradient_bytes(problem)},
-          {dV_heads, key_gradient_bytes(problem)}};
+          {dQ_turns, 2 * heads * row_pieces * Index{sizeof(std::int32_t)}}};
 }
 
 }  // namespace attnscope::kernels

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <utility>
-#include <vector>
 
 #include "reference/run_spec.h"
 
@@ -30,6 +30,7 @@ enum class WorkspaceTensor : std::uint8_t {
   LSE_split,  ///< split_kv: [B, H, N, splits] in fp32, for as many splits
   next_tile,  ///< flash2 and block_sparse2, forward, with Hopper's own instructions: the number of
               ///< the next row tile
+  tile_lists,  ///< block_sparse2: the lists of tiles (tile_lists.h), with room for the longest
   dP,        ///< standard, backward: as S, and dS overwrites it, if the pass still reads S (for the
              ///< soft cap's slope); else dP overwrites S in the forward pass's workspace
   dQ_accum,  ///< flash2 and block_sparse2, backward: [B, H, N, d] in fp32, N and d rounded up to
@@ -40,27 +41,29 @@ enum class WorkspaceTensor : std::uint8_t {
   dV_heads,  ///< as dK_heads
 };
 
-/// The offsets of a pass's tensors. block_sparse2's lists of tiles follow them.
+/// The offsets of a pass's tensors.
 class WorkspaceLayout {
  public:
   WorkspaceLayout() = default;
-  /// Places these tensors one after another; those of 0 bytes have no place.
+  /// Places these tensors one after another.
   WorkspaceLayout(std::initializer_list<std::pair<WorkspaceTensor, Index>> tensor_bytes);
+  /// Places the tensor after the others; it has no place if it has 0 bytes.
+  void add(WorkspaceTensor tensor, Index bytes);
 
-  bool has(WorkspaceTensor tensor) const;
+  bool has(WorkspaceTensor tensor) const { return offsets_.contains(tensor); }
   /// It is a programming error if the tensor has no place.
   std::size_t offset(WorkspaceTensor tensor) const;
   std::size_t bytes() const { return bytes_; }
 
  private:
-  std::vector<std::pair<WorkspaceTensor, std::size_t>> offsets_;
+  std::map<WorkspaceTensor, std::size_t> offsets_;
   std::size_t bytes_ = 0;
 };
 
-/// The layout for a run in its tiling.
+/// The layout of a kernel's own tensors, for a run in its tiling.
 using WorkspaceLayoutOf = WorkspaceLayout(const ResolvedRun& run);
 WorkspaceLayoutOf standard_workspace, standard_backward_workspace;
-WorkspaceLayoutOf flash1_workspace, flash1_backward_workspace;
+WorkspaceLayoutOf flash1_workspace;
 WorkspaceLayoutOf flash2_backward_workspace;
 WorkspaceLayoutOf split_kv_workspace;
 

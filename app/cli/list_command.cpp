@@ -7,8 +7,8 @@
 #include "app/cli/commands.h"
 #include "app/cli/outputs.h"
 #include "app/report/report_text.h"
-#include "kernels/default_tilings.h"
 #include "kernels/recording/recording.h"
+#include "kernels/resolve.h"
 #include "reference/json/json_document.h"
 #include "reference/message_text.h"
 #include "reference/tiling.h"
@@ -40,7 +40,7 @@ std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
     AttentionProblem problem;
     problem.dtype = dtype;
     problem.d = d;
-    const auto next = kernels::default_tiling(kernel, PassKind::forward, problem, Carry::problem);
+    const auto next = kernels::own_tiling(kernel.algorithm, PassKind::forward, problem);
     if (next == tiling) continue;
     if (tiling) {
       const std::string range =

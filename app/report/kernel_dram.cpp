@@ -5,7 +5,6 @@
 #include "app/report/dram_cache.h"
 #include "app/report/residency.h"
 #include "kernels/resolve.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "reference/algorithm.h"

@@ -4,7 +4,6 @@
 
 #include "app/report/kernel_dram.h"
 #include "kernels/resolve.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "reference/field_rules.h"
 #include "reference/key_splits.h"

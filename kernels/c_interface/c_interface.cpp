@@ -9,7 +9,7 @@
 #include "kernels/measure/session.h"
 #include "kernels/recording/build_info.h"
 #include "kernels/resolve.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "reference/json/run_json.h"
 
 using namespace attnscope;           // NOLINT: this file translates between the two worlds

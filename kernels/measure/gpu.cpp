@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include "kernels/compile/nvrtc_library.h"
+#include "kernels/default_tilings.h"
 #include "kernels/measure/calibrate/calibration_programs.h"
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/needed_programs.h"
 #include "kernels/measure/trace_pass.h"
-#include "kernels/resolved_run.h"
 #include "kernels/supports.h"
 #include "reference/check.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/default_tilings.h"
 #include "kernels/measure/measuring_programs.h"
-#include "kernels/resolved_run.h"
 
 namespace attnscope::kernels {
 

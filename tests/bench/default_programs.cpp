@@ -24,7 +24,6 @@
 #include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/default_tilings.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "tests/support/temp_dir.h"

@@ -15,7 +15,7 @@
 #include "kernels/host/device_buffer.h"
 #include "kernels/launch.h"
 #include "kernels/launch_resources.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "tests/bench/gaussian_buffer.h"
 #include "tests/support/kernel_run.h"
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/tested_tilings.h"
 #include "tests/support/kernel_run.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/compile/block_program.h"
-#include "kernels/resolved_run.h"
+#include "kernels/default_tilings.h"
 #include "kernels/supports.h"
 #include "tests/kernels/catalog_helpers.h"
 #include "tests/support/listed_block_mask.h"
@@ -118,9 +118,8 @@ constexpr PassKind kPasses[] = {PassKind::forward, PassKind::backward};
 /// The shared memory of a block in its default tiling on a GPU whose blocks have `most_bytes`.
 Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
                     Index most_bytes, Carry carry = Carry::problem) {
-  const Tiling tiling = *default_tiling(kernel, pass, problem, carry, {"", most_bytes});
-  ResolvedRun run{.problem = problem, .tiling = tiling};
-  run.asked.variant.carry = carry;
+  ResolvedRun run = test::kernel_run(kernel.name, problem, pass, {}, carry);
+  run.tiling = *default_tiling(run, {"", most_bytes});
   return kernel.pass(pass).block_program(run, {.shared_bytes_per_block = most_bytes}).shared_bytes;
 }
 
@@ -147,18 +146,16 @@ TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
 
 TEST(KernelCatalog, SmallerSharedMemoryGetsTheNextTiling) {
   const AttentionProblem wide = problem_of(DType::bf16, 64);
-  const KernelInfo& flash1 = kernel_named("flash1");
   const auto of_flash1 = [&](Carry carry, Index most_bytes) {
-    return *default_tiling(flash1, PassKind::forward, wide, carry, {"", most_bytes});
+    return default_tiling(test::kernel_run("flash1", wide, PassKind::forward, {}, carry),
+                          {"", most_bytes});
   };
   EXPECT_EQ(of_flash1(Carry::problem, kHopperBytes), (Tiling{128, 256}));
   EXPECT_EQ(of_flash1(Carry::fp32, kHopperBytes), (Tiling{128, 256}));
   EXPECT_EQ(of_flash1(Carry::problem, kAdaBytes), (Tiling{128, 256}));
   EXPECT_EQ(of_flash1(Carry::fp32, kAdaBytes), (Tiling{128, 128}));
-  const KernelInfo& flash2 = kernel_named("flash2");
-  EXPECT_EQ(default_tiling(flash2, PassKind::backward, problem_of(DType::bf16, 128), Carry::problem,
-                           {"", kAdaBytes}),
-            (Tiling{32, 64}));
+  const auto flash2 = test::kernel_run("flash2", problem_of(DType::bf16, 128), PassKind::backward);
+  EXPECT_EQ(default_tiling(flash2, {"", kAdaBytes}), (Tiling{32, 64}));
 }
 
 /// The problem with every score feature.
@@ -268,17 +265,21 @@ TEST(KernelCatalog, SplitKvIsForwardAloneIn16Bits) {
   const KernelInfo& split_kv = kernel_named("split_kv");
   EXPECT_EQ(refusal(split_kv, problem_of(DType::fp32, 64)),
             "dtype is fp32; kernel split_kv takes fp16 or bf16");
-  EXPECT_EQ(backward_refusal(split_kv, problem_of(DType::bf16, 64)),
-            "kernel split_kv has no backward pass");
+  const auto backward =
+      test::kernel_run("split_kv", problem_of(DType::bf16, 64), PassKind::backward);
+  EXPECT_THAT(answer(backward.asked),
+              HasSubstr("pass backward is for all algorithms but split_kv"));
+  EXPECT_TRUE(supports(backward));
 }
 
 TEST(KernelCatalog, BlockSparseRunsInTheTilesOfItsMask) {
   const KernelInfo& kernel = kernel_named("block_sparse2");
   AttentionProblem problem = problem_of(DType::bf16, 64);
   EXPECT_EQ(refusal(kernel, problem), "accepted") << "no block mask: all tiles";
-  EXPECT_EQ(asked_tiling(test::kernel_run("block_sparse2", problem)), std::nullopt);
+  EXPECT_GT(possible_tilings(test::kernel_run("block_sparse2", problem)).size(), 1u);
   problem.block_mask = test::listed_block_mask({128, 128}, 8, std::vector(8, std::vector{0, 3}));
-  EXPECT_EQ(asked_tiling(test::kernel_run("block_sparse2", problem)), (Tiling{128, 128}));
+  EXPECT_EQ(possible_tilings(test::kernel_run("block_sparse2", problem)),
+            (std::vector{Tiling{128, 128}}));
   EXPECT_EQ(refusal(kernel, problem), "accepted");
   EXPECT_EQ(backward_refusal(kernel, problem, Tiling{128, 128}), "accepted");
   EXPECT_EQ(refusal(kernel, problem, Tiling{32, 32}),

@@ -3,6 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
+#include "kernels/supports.h"
+#include "tests/support/kernel_run.h"
+
 namespace attnscope::kernels {
 namespace {
 
@@ -11,10 +17,11 @@ AttentionProblem problem_of(DType dtype, Index d) {
 }
 
 TEST(DefaultTilings, HopperGetsTheTilingsOfItsProgramsWhereTheyRun) {
-  const KernelInfo& flash2 = *find_kernel("flash2");
-  const auto tiling = [&](const AttentionProblem& problem, const ProgramTarget& target,
-                          const Knobs& knobs = {}) {
-    return *default_tiling(flash2, PassKind::forward, problem, Carry::problem, target, knobs);
+  const auto tiling = [](const AttentionProblem& problem, const ProgramTarget& target,
+                         const std::map<std::string, std::string>& switches = {}) {
+    ResolvedRun run = test::kernel_run("flash2", problem);
+    run.asked.switches = switches;
+    return *default_tiling(run, target);
   };
   const AttentionProblem narrow = problem_of(DType::bf16, 64), tiny = problem_of(DType::bf16, 32);
   EXPECT_EQ(tiling(narrow, {"9.0"}), (Tiling{192, 128}));
@@ -22,12 +29,12 @@ TEST(DefaultTilings, HopperGetsTheTilingsOfItsProgramsWhereTheyRun) {
   EXPECT_EQ(tiling(narrow, {"10.0"}), (Tiling{128, 128}));
   EXPECT_EQ(tiling(narrow, {.compute_capability = "9.0", .bulk_copies = false}),
             (Tiling{128, 128}));
-  EXPECT_EQ(tiling(narrow, {"9.0"}, {.hopper = 0}), (Tiling{128, 128}));
+  EXPECT_EQ(tiling(narrow, {"9.0"}, {{kInstructionsKnob, "mma"}}), (Tiling{128, 128}));
   EXPECT_EQ(tiling(tiny, {"9.0"}), (Tiling{128, 64}));
   EXPECT_EQ(tiling(problem_of(DType::fp32, 64), {"9.0"}), (Tiling{64, 64}));
   EXPECT_EQ(tiling(problem_of(DType::bf16, 45), {"9.0"}), (Tiling{128, 128}));
-  const auto backward = [&](const AttentionProblem& problem, const ProgramTarget& target) {
-    return *default_tiling(flash2, PassKind::backward, problem, Carry::problem, target);
+  const auto backward = [](const AttentionProblem& problem, const ProgramTarget& target) {
+    return *default_tiling(test::kernel_run("flash2", problem, PassKind::backward), target);
   };
   AttentionProblem wide = problem_of(DType::bf16, 256);
   EXPECT_EQ(backward(wide, {"9.0"}), (Tiling{64, 64}));
@@ -43,7 +50,7 @@ TEST(DefaultTilings, FourConsumersAtWidth64WhereTheySaveWholeRounds) {
     AttentionProblem problem = problem_of(DType::bf16, 64);
     problem.heads = problem.kv_heads = heads;
     problem.N = problem.N_kv = N;
-    return *default_tiling(*find_kernel(kernel), PassKind::forward, problem, Carry::problem,
+    return *default_tiling(test::kernel_run(kernel, problem),
                            {.compute_capability = "9.0", .sm_count = sm_count});
   };
   const Tiling four{256, 64}, three{192, 128};
@@ -62,6 +69,21 @@ TEST(DefaultTilings, FourConsumersAtWidth64WhereTheySaveWholeRounds) {
   EXPECT_EQ(tiling(64, 1024, 96), three);  // 256 in three, 384 in four
   // block_sparse2's tiling also sets the granularity of its block mask
   EXPECT_EQ(tiling(64, 1024, 132, "block_sparse2"), three);
+}
+
+TEST(DefaultTilings, OfBothPassesAreThoseOfTheForwardPass) {
+  for (const KernelInfo& kernel : catalog()) {
+    for (const DType dtype : {DType::bf16, DType::fp32}) {
+      const AttentionProblem problem = problem_of(dtype, 64);
+      EXPECT_EQ(default_tilings(kernel, PassKind::both, problem),
+                default_tilings(kernel, PassKind::forward, problem));
+      EXPECT_EQ(hopper_tilings(kernel, PassKind::both, problem),
+                hopper_tilings(kernel, PassKind::forward, problem));
+    }
+  }
+  ResolvedRun run = test::kernel_run("flash2", problem_of(DType::bf16, 64), PassKind::both);
+  run.problem.cu_seqlens_q = run.problem.cu_seqlens_k = {0, 100, 1024};
+  EXPECT_FALSE(supports(run));
 }
 
 TEST(DefaultTilings, HopperTilingsAreThoseOfEveryLength) {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/launch_resources.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "tests/kernels/tested_tilings.h"
 #include "tests/support/kernel_run.h"
 

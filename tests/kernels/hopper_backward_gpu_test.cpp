@@ -7,7 +7,7 @@
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/backward_run.h"
 #include "tests/kernels/hopper_program.h"

@@ -8,7 +8,7 @@
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "reference/block_pattern.h"
 #include "tests/kernels/hopper_program.h"

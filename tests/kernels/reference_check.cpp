@@ -8,6 +8,7 @@
 #include "kernels/default_tilings.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/modelled_carry.h"
+#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 
@@ -31,8 +32,9 @@ void check_forward(const ForwardCase& forward_case, const AttentionProblem& prob
       !within(compare(forward.result.O.data, reference.O.data), allowed)) {
     ForwardCase of_tiling = forward_case;
     if (!of_tiling.tiling) {
-      of_tiling.tiling = default_tiling(*forward_case.kernel, PassKind::forward, problem,
-                                        forward_case.carry, current_gpu());
+      of_tiling.tiling = default_tiling(test::kernel_run(forward_case.kernel->name, problem,
+                                                         PassKind::forward, {}, forward_case.carry),
+                                        current_gpu());
     }
     allowed = tolerance_of_carry(allowed, modelled_O(of_tiling, problem, inputs), reference.O);
   }
@@ -56,9 +58,11 @@ void check_backward(const BackwardCase& backward_case, const AttentionProblem& p
         gradient_tolerance(problem, inputs, (yardstick.*tensor).data, expected.data);
     if (kernel.honours_carry &&
         !within(compare((backward.gradients.*tensor).data, expected.data), allowed)) {
-      const auto tiling = backward_case.tiling ? backward_case.tiling
-                                               : default_tiling(kernel, PassKind::backward, problem,
-                                                                Carry::problem, current_gpu());
+      const auto tiling =
+          backward_case.tiling
+              ? backward_case.tiling
+              : default_tiling(test::kernel_run(kernel.name, problem, PassKind::backward),
+                               current_gpu());
       const Gradients modelled = modelled_gradients(kernel, tiling, problem, inputs);
       allowed = tolerance_of_carry(allowed, modelled.*tensor, expected);
     }

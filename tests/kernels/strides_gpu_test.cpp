@@ -7,7 +7,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/measure/check/stored_values.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/forward_run.h"
 #include "tests/support/kernel_run.h"

@@ -6,7 +6,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "tests/support/kernel_run.h"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/default_tilings.h"
+#include "kernels/run_programs.h"
 #include "reference/block_pattern.h"
 #include "sim/ops/tile_grid.h"
 #include "tests/support/kernel_run.h"
@@ -47,7 +48,7 @@ void expect_the_schedules_tiles(const AttentionProblem& problem) {
     EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j), is_empty)) << "column tile " << j;
   }
   if (problem.block_mask == nullptr) return;
-  const Index most = most_list_numbers(test::kernel_run("block_sparse2", problem));
+  const Index most = most_list_numbers(problem, kListedTiling);
   EXPECT_LE(static_cast<Index>(columns.size()), most);
   EXPECT_LE(static_cast<Index>(rows.size()), most);
 }
@@ -116,9 +117,11 @@ TEST(TileLists, HaveRoomInTheTilingOrInEveryDefaultOne) {
       problem.d = d;
       for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
         const auto expect_room = [&](const Tiling& tiling, const std::optional<Tiling>& asked) {
-          const Index most = most_list_numbers(test::kernel_run(kernel.name, problem, pass, asked));
+          const Index most = most_list_numbers(problem, tiling);
           EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most) << d;
           EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most) << d;
+          const ResolvedRun run = test::kernel_run(kernel.name, problem, pass, asked);
+          EXPECT_LE(static_cast<std::size_t>(most) * sizeof(int), workspace_bytes(run)) << d;
         };
         for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
           expect_room(tiling, std::nullopt);

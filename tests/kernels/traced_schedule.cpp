@@ -11,7 +11,6 @@
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/measure/trace/trace_steps.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "reference/check.h"
 #include "reference/tiling.h"

@@ -1,12 +1,13 @@
-#include "kernels/resolved_run.h"
+#include "kernels/workspace_layout.h"
 
 #include <gtest/gtest.h>
 
 #include "kernels/catalog.h"
+#include "kernels/default_tilings.h"
 #include "kernels/knobs.h"
 #include "kernels/launch.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
-#include "kernels/workspace_layout.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
@@ -78,12 +79,12 @@ TEST(Workspace, OfFlash2sBackwardHoldsEachQueryHeadsGradientsOnlyForGroups) {
   constexpr std::size_t kDBytes = 3328;    // 2 x 4 x 100 floats, aligned to 256 bytes
   constexpr std::size_t kTurnBytes = 512;  // 2 x 2 x 4 x 7 integers, aligned
   constexpr std::size_t kPerHeadBytes = std::size_t{2} * 4 * 300 * 64 * 2;
-  const WorkspaceLayout grouped = flash2_backward_workspace({.problem = kProblem});
+  const ResolvedRun run = kernel_run("flash2", kProblem, PassKind::backward);
+  const WorkspaceLayout grouped = workspace_layout(run);
   EXPECT_EQ(grouped.offset(WorkspaceTensor::D), kdQBytes);
   EXPECT_EQ(grouped.offset(WorkspaceTensor::dQ_turns), kdQBytes + kDBytes);
   EXPECT_EQ(grouped.offset(WorkspaceTensor::dK_heads), kdQBytes + kDBytes + kTurnBytes);
-  EXPECT_EQ(workspace_bytes(kernel_run("flash2", kProblem, PassKind::backward)),
-            kdQBytes + kDBytes + kTurnBytes + 2 * kPerHeadBytes);
+  EXPECT_EQ(workspace_bytes(run), kdQBytes + kDBytes + kTurnBytes + 2 * kPerHeadBytes);
   AttentionProblem alone = kProblem;
   alone.kv_heads = alone.heads;
   EXPECT_EQ(workspace_bytes(kernel_run("flash2", alone, PassKind::backward)),

@@ -9,7 +9,7 @@
 #include "kernels/launch.h"
 #include "kernels/measure/check/stored_values.h"
 #include "kernels/measure/inputs/input_generator.h"
-#include "kernels/resolved_run.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 
 namespace attnscope::kernels {

@@ -2,8 +2,8 @@
 
 #include <string>
 
+#include "kernels/default_tilings.h"
 #include "kernels/device/trace_buffer.cuh"
-#include "kernels/resolved_run.h"
 #include "kernels/split_kv/split_kv_shared.cuh"
 #include "reference/key_splits.h"
 

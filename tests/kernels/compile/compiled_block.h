@@ -8,7 +8,6 @@
 
 #include "kernels/catalog.h"
 #include "kernels/compile/kernel_compiler.h"
-#include "kernels/resolved_run.h"
 #include "kernels/run_programs.h"
 #include "tests/support/kernel_run.h"
 

@@ -2,6 +2,7 @@
 /// launches are known.
 #include <gmock/gmock.h>
 
+#include "kernels/default_tilings.h"
 #include "kernels/host/device_buffer.h"
 #include "kernels/measure/counters/counter_profiler.h"
 #include "kernels/measure/counters/counter_totals.h"
@@ -9,7 +10,6 @@
 #include "kernels/measure/measure_backward.h"
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/timing/timing.h"
-#include "kernels/resolved_run.h"
 #include "sim/resolve.h"
 #include "sim/simulation.h"
 #include "tests/kernels/measure/copy_kernel.h"
