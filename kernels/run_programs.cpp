@@ -51,12 +51,13 @@ bool takes_tile_numbers(const ResolvedRun& run) {
   return run.pass() == PassKind::forward && knobs_of(run.asked).persistent != 0;
 }
 
-Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
-                           const Knobs& knobs) {
-  if (knobs.heads_together == 0 || !problem.mask.is_causal() || problem.is_packed()) return 1;
+Index hopper_heads_at_once(const ResolvedRun& run) {
+  const AttentionProblem& problem = run.problem;
+  const bool together = knobs_of(run.asked).heads_together != 0;
+  if (!together || !problem.mask.is_causal() || problem.is_packed()) return 1;
   const Index kv_bytes = 2 * problem.N_kv * problem.d * size_bytes(problem.dtype);
   return flash2_hopper_heads_at_once(problem.batch * problem.kv_heads, problem.heads_per_kv_head(),
-                                     kv_bytes, ceil_div(problem.N, tiling.Br));
+                                     kv_bytes, ceil_div(problem.N, run.tiling.Br));
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

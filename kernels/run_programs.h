@@ -48,8 +48,7 @@ bool takes_tile_numbers(const ResolvedRun& run);
 /// The number of heads whose row tiles with the same index are started one after another by
 /// flash2's forward program: several under a causal mask, so that the longest tiles start first
 /// (flash2_hopper_heads_at_once()).
-Index hopper_heads_at_once(const AttentionProblem& problem, const Tiling& tiling,
-                           const Knobs& knobs);
+Index hopper_heads_at_once(const ResolvedRun& run);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in launch order, without
 /// cuBLAS's. `traced`: the main launch records into a TraceBuffer.

@@ -30,9 +30,8 @@ Index kernel_heads_at_once(const ResolvedRun& run, const GpuDescription& gpu) {
   ResolvedRun of_kernel = run;
   of_kernel.asked.kernel = kernel.value()->name;
   if (kernels::supports(of_kernel)) return 1;
-  const kernels::Knobs knobs = kernels::knobs_of(run.asked);
   if (!kernels::runs_on_hopper(of_kernel, program_target(gpu))) return 1;
-  return kernels::hopper_heads_at_once(run.problem, run.tiling, knobs);
+  return kernels::hopper_heads_at_once(run);
 }
 
 std::vector<Index> kernel_residency(const SimulationReport& report, const GpuDescription& gpu,

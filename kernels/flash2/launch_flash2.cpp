@@ -23,7 +23,7 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
       {.tiles = static_cast<int>(tiles),
        .launch = launch,
        .next = pass.workspace<unsigned long long>(WorkspaceTensor::next_tile)},
-      static_cast<int>(hopper_heads_at_once(pass.problem, pass.tiling, knobs))};
+      static_cast<int>(hopper_heads_at_once(pass.run))};
   const Index blocks =
       knobs.persistent != 0 ? std::min(tiles, pass.blocks_at_once("forward")) : tiles;
   pass.start_traceable("forward", tiles, parameters, blocks);

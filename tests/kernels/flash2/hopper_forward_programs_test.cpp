@@ -66,13 +66,15 @@ TEST(HopperForwardProgram, IsForGpusThatHaveItsInstructionsAndTensorsThatBulkCop
 }
 
 TEST(HopperForwardProgram, StartsRowTilesOfHeadsWhoseKeysFillAPartOfL2) {
-  AttentionProblem problem = problem_of(128, Mask::causal());
+  ResolvedRun run = test::kernel_run("flash2", problem_of(128, Mask::causal()), PassKind::forward,
+                                     Tiling{128, 128});
+  AttentionProblem& problem = run.problem;
   const auto at_once = [&](Index batch, Index heads, Index kv_heads, Index N) {
     problem.batch = batch;
     problem.heads = heads;
     problem.kv_heads = kv_heads;
     problem.N = problem.N_kv = N;
-    return hopper_heads_at_once(problem, {128, 128}, {});
+    return hopper_heads_at_once(run);
   };
   EXPECT_EQ(at_once(16, 16, 16, 1024), 32);  // eight row tiles per head, 256 in turn
   EXPECT_EQ(at_once(2, 16, 16, 8192), 8);    // 4 MiB of K and V per head
@@ -80,8 +82,11 @@ TEST(HopperForwardProgram, StartsRowTilesOfHeadsWhoseKeysFillAPartOfL2) {
   EXPECT_EQ(at_once(1, 16, 4, 16384), 8);  // two groups
   EXPECT_EQ(at_once(1, 7, 7, 1024), 7);
   EXPECT_EQ(at_once(1, 11, 11, 4096), 1);  // a divisor of the heads
-  EXPECT_EQ(hopper_heads_at_once(problem, {128, 128}, {.heads_together = 0}), 1);
   problem.mask = Mask::none();
+  EXPECT_EQ(at_once(16, 16, 16, 1024), 1);
+  problem.mask = Mask::causal();
+  EXPECT_GT(at_once(16, 16, 16, 1024), 1);
+  run.asked.switches["heads"] = "apart";
   EXPECT_EQ(at_once(16, 16, 16, 1024), 1);
 }
 
