@@ -126,19 +126,24 @@ bool is_stored_at_default(const RunField& field, const RunSpec& spec) {
          }));
 }
 
-/// Checks the members of the object at `path`: "" or "/problem".
+/// Checks the members of the object at `path`, which ends in '/': "/" or "/problem/".
 void check_members(const JsonObject& object, const std::string& path) {
-  std::vector<std::string> places;
-  for (const RunField& field : run_fields()) places.push_back(place_of(field).to_string());
+  std::vector<std::string> known, inner;  // names of fields, and of objects with fields
+  for (const RunField& field : run_fields()) {
+    const std::string place = place_of(field).to_string();
+    if (field.json_key.empty() || !place.starts_with(path)) continue;
+    const std::string rest = place.substr(path.size());
+    (rest.find('/') == rest.npos ? known : inner).push_back(rest.substr(0, rest.find('/')));
+  }
+  known.insert(known.end(), inner.begin(), inner.end());
   for (const auto& [name, value] : object.value().items()) {
-    const std::string place = fmt::format("{}/{}", path, name);
-    const auto is_inside = [&](const std::string& each) { return each.starts_with(place + "/"); };
-    if (std::ranges::any_of(places, is_inside)) {
-      check_members(object.object(name), place);
-    } else if (std::ranges::find(places, place) == places.end()) {
-      const auto nearest = nearest_name(place, places);
-      throw JsonFieldError("{} is not a field of a run{}", printable(place.substr(1)),
-                           nearest ? "; did you mean " + nearest->substr(1) + "?" : "");
+    if (std::ranges::find(known, name) == known.end()) {
+      const auto nearest = nearest_name(name, known);
+      throw JsonFieldError("{} is not a field of a run{}", printable(object.path_of(name)),
+                           nearest ? "; did you mean " + *nearest + "?" : "");
+    }
+    if (std::ranges::find(inner, name) != inner.end()) {
+      check_members(object.object(name), path + name + "/");
     }
   }
 }
@@ -176,7 +181,7 @@ RunSpec run_from_json(const JsonObject& root, const RunSpec& defaults, std::stri
 }
 
 void check_run_members(const JsonObject& root) {
-  check_members(root, "");
+  check_members(root, "/");
 }
 
 json problem_to_json(const AttentionProblem& problem) {

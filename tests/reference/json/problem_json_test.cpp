@@ -232,8 +232,13 @@ TEST(RunJson, EveryStoredFieldIsAMemberAndMistypedOnesAreNamed) {
   document["problem"]["dropout"]["probabilty"] = 0.5;
   EXPECT_THAT([&] { check_run_members(JsonObject(document, "")); },
               ThrowsMessage<JsonFieldError>(
-                  HasSubstr("problem/dropout/probabilty is not a field of a run; did you mean "
-                            "problem/dropout/probability?")));
+                  HasSubstr("problem: dropout: probabilty is not a field of a run; did you mean "
+                            "probability?")));
+  // Neither the path of a field nor an empty name is a member
+  for (const char* name : {"problem/mask", "problem/dropout", "", "N", "tiling_rule"}) {
+    const nlohmann::json flat = {{name, "causal"}};
+    EXPECT_THROW(check_run_members(JsonObject(flat, "")), JsonFieldError) << name;
+  }
 }
 
 }  // namespace
