@@ -1,9 +1,9 @@
 /* C interface of libattnscope_kernels.so: attention kernels on a GPU, for other programs.
  *
- * Plain C, to be linked or loaded at run time (dlopen, ctypes). A run is described by JSON, with
- * the fields of AttnScope's scenes and recordings; its tensors are in device memory. Every call
- * returns a status; attnscope_last_message() explains in one line why the calling thread's last
- * call did not return ATTNSCOPE_OK.
+ * Plain C, to be linked or loaded at run time (dlopen, ctypes). A run is described in JSON, with
+ * the fields that scenes and recordings have for a run; its tensors are in device memory. If a call
+ * returns a status other than ATTNSCOPE_OK, attnscope_last_message() explains why in one line, for
+ * the calling thread.
  *
  * A session owns the GPU's context in a separate thread. Any thread may call it; the calls run one
  * after another. */
@@ -25,7 +25,8 @@
 extern "C" {
 #endif
 
-/* Increases only with changes that break older callers, not with additions. */
+/* Increases with every change that older callers would notice, not with new functions or fields of
+ * a run. */
 #define ATTNSCOPE_KERNELS_VERSION 4
 
 typedef enum attnscope_status {
@@ -52,7 +53,7 @@ typedef struct attnscope_tensor {
 /* The memory that a run's pass reads and writes. A backward pass follows the forward pass of the
  * same kernel. Zero the fields that the pass does not use. */
 typedef struct attnscope_pass {
-  uint64_t struct_size; /* sizeof(attnscope_pass) */
+  uint64_t struct_size; /* sizeof(attnscope_pass); any other number is refused */
   attnscope_tensor q;   /* [B, H, N, d] of the problem's dtype */
   attnscope_tensor k;   /* [B, H_kv, N_kv, d] */
   attnscope_tensor v;   /* [B, H_kv, N_kv, d] */
@@ -89,13 +90,16 @@ ATTNSCOPE_API void attnscope_session_close(attnscope_session* session);
  *   {"algorithm": "flash2", "pass": "forward",
  *    "problem": {"batch": 4, "heads": 16, "kv_heads": 4, "seq_len": 4096, "head_dim": 128,
  *                "dtype": "bf16", "mask": "causal"},
- *    "tiling": {"Br": 128, "Bc": 64}, "switches": {"stages": "1"}}
- * A missing field has its default; `attnscope-cli run --help` lists the fields, and what a kernel
- * does not support is rejected. Several sessions and threads may use the run. */
+ *    "tiling": {"Br": 128, "Bc": 64}, "switches": "stages=1"}
+ * "seq_len" and "head_dim" are required; other missing fields have their defaults. Refused: members
+ * that are no fields of a run, and what the kernel does not support. Fields that only the model
+ * uses ("gpu", "inputs") have no effect. A block mask is a pattern or the path of a FILE.npy; its
+ * tiles are those of the run. Several sessions and threads may use the run, which may be destroyed
+ * once their launches have returned. */
 ATTNSCOPE_API attnscope_status attnscope_run_create(const char* json, attnscope_run** run);
 ATTNSCOPE_API void attnscope_run_destroy(attnscope_run* run);
 
-/* Bytes of workspace that the run needs, on any GPU. */
+/* Bytes of workspace that suffice on any GPU; 0 for NULL. */
 ATTNSCOPE_API uint64_t attnscope_run_workspace(const attnscope_run* run);
 
 /* Enqueues the run's pass on the stream and returns. */

@@ -112,14 +112,14 @@ uint64_t attnscope_run_workspace(const attnscope_run* run) {
 attnscope_status attnscope_run_launch(attnscope_session* session, const attnscope_run* run,
                                       const attnscope_pass* pass) {
   return guarded(session, [&]() -> std::optional<Error> {
-    if (session == nullptr) {
-      return invalid_request("session is NULL; attnscope_session_open() returns one");
-    }
     if (run == nullptr) return invalid_request("run is NULL; attnscope_run_create() returns one");
     if (pass == nullptr) return invalid_request("pass is NULL");
     if (pass->struct_size != sizeof *pass) {
       return invalid_request("pass.struct_size is {}; it must be sizeof the struct, {}",
                              pass->struct_size, sizeof *pass);
+    }
+    if (session == nullptr) {
+      return invalid_request("session is NULL; attnscope_session_open() returns one");
     }
     const PassArguments arguments{.resources = &session->session->resources(),
                                   .run = run->run,

@@ -6,6 +6,7 @@ import math
 
 import torch
 
+VERSION = 4  # ATTNSCOPE_KERNELS_VERSION
 
 class Tensor(ctypes.Structure):
     _fields_ = [
@@ -34,6 +35,9 @@ class Library:
 
     def __init__(self, path):
         self.lib = ctypes.CDLL(path)
+        if self.lib.attnscope_kernels_version() != VERSION:
+            raise RuntimeError(f"{path} has version {self.lib.attnscope_kernels_version()} of the C "
+                               f"interface; this script uses version {VERSION}")
         self.lib.attnscope_last_message.restype = ctypes.c_char_p
         self.lib.attnscope_kernels_commit.restype = ctypes.c_char_p
         self.lib.attnscope_run_workspace.restype = ctypes.c_uint64

@@ -14,7 +14,7 @@ enum {
   C_CLIENT_NO_LIBRARY,
   C_CLIENT_NO_FUNCTION,
   C_CLIENT_OTHER_VERSION,
-  C_CLIENT_NO_RUN, /* likewise */
+  C_CLIENT_NO_RUN, /* the library's reason is in `message` */
   C_CLIENT_NO_WORKSPACE,
   C_CLIENT_FAILED
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <fstream>
 #include <string>
 
 #include "kernels/attnscope_kernels.h"
@@ -26,6 +27,7 @@ class CRun {
   CRun& operator=(const CRun&) = delete;
 
   attnscope_status status() const { return status_; }
+  const attnscope_run* get() const { return run_; }
   std::uint64_t workspace() const { return attnscope_run_workspace(run_); }
 
  private:
@@ -75,7 +77,7 @@ TEST(CInterface, AnswersWorkspaceQueriesWithoutAGpu) {
   EXPECT_EQ(workspace_of(described("standard")), 2 * kScoreBytes);
 }
 
-TEST(CInterface, EveryPartOfADescriptionCounts) {
+TEST(CInterface, FieldsOfEveryPartOfADescriptionCount) {
   constexpr std::uint64_t kScoreBytes = 2 * 256 * 256 * 2, kRowBytes = 2 * 256 * 4;
   EXPECT_EQ(workspace_of(described("standard", R"("dropout": {"probability": 0.1},)")),
             3 * kScoreBytes);
@@ -90,9 +92,6 @@ TEST(CInterface, EveryPartOfADescriptionCounts) {
         fmt::format(R"("tiling": {{"Br": 16, "Bc": 16}}, "block_mask": "{}",)", pattern)));
   };
   EXPECT_GT(of_mask("random:0.9,7"), of_mask("local-global:0,0"));
-  EXPECT_EQ(workspace_of(described("flash1", R"("alibi": [0.5, 0.25], "softcap": 30,
-                                   "key_lengths": [17], "mask": "window:9,0",)")),
-            2 * kRowBytes);
 }
 
 TEST(CInterface, RefusesWhatNoKernelRunsInOneLine) {
@@ -102,6 +101,14 @@ TEST(CInterface, RefusesWhatNoKernelRunsInOneLine) {
   EXPECT_THAT(refusal(R"({"problem": {"seq_len": 64, "head_dim": 300}})"), HasSubstr("head_dim"));
   EXPECT_THAT(refusal(described("flash2", R"("softcap": -1,)")), HasSubstr("softcap"));
   EXPECT_THAT(refusal(described("flash2", R"("key_lengths": [300],)")), HasSubstr("key_lengths"));
+  EXPECT_THAT(refusal(described("flash2", R"("alibi": [0.5, 0.25, 0.125],)")), HasSubstr("alibi"));
+  EXPECT_THAT(refusal(described("flash2", R"("cu_seqlens_q": [0, 9], "cu_seqlens_k": [0, 256],)")),
+              HasSubstr("cu_seqlens_q"));
+  EXPECT_THAT(
+      refusal(described("block_sparse2", "", R"("pass": "backward", "deterministic": true,)")),
+      HasSubstr("arbitrary order"));
+  EXPECT_THAT(refusal(R"({"problem": {"heads": 2, "kv_heads": 3, "seq_len": 64, "head_dim": 64}})"),
+              HasSubstr("kv_heads"));
   EXPECT_THAT(refusal(described("flash2", "", R"("tiling": {"Br": 64, "Bc": 24},)")),
               HasSubstr("64x24"));
   EXPECT_THAT(refusal(described("flash2", "", R"("switches": "stages=9",)")),
@@ -112,7 +119,7 @@ TEST(CInterface, RefusesFieldsThatARunDoesNotHave) {
   EXPECT_THAT(refusal(described("flash2", "", R"("switch": "stages=1",)")),
               HasSubstr("switch is not a field of a run; did you mean switches?"));
   EXPECT_THAT(refusal(described("flash2", R"("headdim": 64,)")),
-              HasSubstr("problem/headdim is not a field of a run; did you mean problem/head_dim?"));
+              HasSubstr("problem: headdim is not a field of a run; did you mean head_dim?"));
 }
 
 TEST(CInterface, RefusesTextThatIsNoDescription) {
@@ -127,11 +134,38 @@ TEST(CInterface, RefusesTextThatIsNoDescription) {
   EXPECT_EQ(attnscope_run_workspace(nullptr), 0u);
 }
 
-TEST(CInterface, CallsWithoutASessionAreRefused) {
+/// The message of a launch that must be rejected.
+std::string launch_refusal(const attnscope_run* run, const attnscope_pass* pass) {
+  EXPECT_EQ(attnscope_run_launch(nullptr, run, pass), ATTNSCOPE_INVALID_REQUEST);
+  return attnscope_last_message();
+}
+
+TEST(CInterface, LaunchesWithoutAllTheyNeedAreRefused) {
+  const CRun run(described("flash2"));
+  attnscope_pass pass{};
+  EXPECT_THAT(launch_refusal(nullptr, &pass), HasSubstr("run is NULL"));
+  EXPECT_THAT(launch_refusal(run.get(), nullptr), HasSubstr("pass is NULL"));
+  EXPECT_THAT(launch_refusal(run.get(), &pass), HasSubstr("pass.struct_size is 0"));
+  pass.struct_size = sizeof pass + 8;
+  EXPECT_THAT(launch_refusal(run.get(), &pass),
+              HasSubstr(fmt::format("it must be sizeof the struct, {}", sizeof pass)));
+  pass.struct_size = sizeof pass;
+  EXPECT_THAT(launch_refusal(run.get(), &pass), HasSubstr("session is NULL"));
   EXPECT_EQ(attnscope_session_open(0, nullptr), ATTNSCOPE_INVALID_REQUEST);
-  EXPECT_EQ(attnscope_run_launch(nullptr, nullptr, nullptr), ATTNSCOPE_INVALID_REQUEST);
-  EXPECT_THAT(attnscope_last_message(), HasSubstr("session is NULL"));
   attnscope_session_close(nullptr);
+}
+
+TEST(CInterface, TheHeadersExampleIsARun) {
+  std::ifstream header(ATTNSCOPE_SOURCE_DIR "/kernels/attnscope_kernels.h");
+  std::string json;
+  for (std::string line; std::getline(header, line);) {
+    if (line.starts_with(" *   {") || (!json.empty() && line.starts_with(" *    "))) {
+      json += line.substr(2);
+    } else if (!json.empty()) {
+      break;
+    }
+  }
+  EXPECT_EQ(workspace_of(json), 0u) << json;  // stages=1 in tiles of 64 keys: no program for Hopper
 }
 
 TEST(CInterface, NamesTheCommitItWasBuiltFrom) {
