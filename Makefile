@@ -8,8 +8,8 @@ SHELL := /bin/bash
 
 BUILD := build/release
 PREFIX := /usr/local
-# As many jobs as cores: more displace each other's data from the CPU's caches, and the whole build takes
-# a tenth longer
+# As many jobs as cores: more evict each other's data from the CPU's caches, and the whole build then
+# takes 10 % longer
 JOBS := $(shell nproc)
 export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PICTURES := build/pictures

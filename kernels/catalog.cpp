@@ -24,7 +24,7 @@ constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh
                                     .launch = "forward",
                                     .block_program = flash2_forward_block,
                                     .knobs = kFlash2Knobs,
-                                    .hopper_takes = flash2_hopper_forward_takes,
+                                    .hopper_supports = flash2_forward_on_hopper,
                                     .hopper_knobs = kFlash2HopperKnobs};
 constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.cuh",
                                      .has_fp32 = true,
@@ -34,7 +34,7 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .block_program = flash2_backward_block,
                                      .workspace = flash2_backward_workspace,
                                      .knobs = kBackwardKnobs,
-                                     .hopper_takes = flash2_hopper_backward_takes};
+                                     .hopper_supports = flash2_backward_on_hopper};
 
 /// Bulk copies accept rows whose length is a multiple of this many 16-bit elements: 16 bytes.
 constexpr Index kBulkCopyElements = 8;
@@ -79,7 +79,7 @@ constexpr std::array kCatalog{
                                       .block_work = BlockWork::head,
                                       .block_program = flash1_backward_block,
                                       .knobs = kBackwardKnobs,
-                                      .hopper_takes = flash1_hopper_backward_takes},
+                                      .hopper_supports = flash1_backward_on_hopper},
                .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .algorithm = "flash2",
@@ -119,8 +119,8 @@ bool KernelPass::has_hopper_program(const AttentionProblem& problem, const Tilin
     return values.*knob.member == knob.values.front().value ||
            std::ranges::find(hopper_knobs, knob.name) != hopper_knobs.end();
   });
-  return hopper_takes != nullptr && has_all && problem.dtype != DType::fp32 &&
-         problem.d % kBulkCopyElements == 0 && hopper_takes(problem, tiling, values);
+  return hopper_supports != nullptr && has_all && problem.dtype != DType::fp32 &&
+         problem.d % kBulkCopyElements == 0 && hopper_supports(problem, tiling, values);
 }
 
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {

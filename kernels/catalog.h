@@ -29,22 +29,23 @@ KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_pro
 
 /// The program of a pass's launch with the matrix products, in the run's tiling, whose sides are
 /// multiples of 16. flash1's forward pass has fewer stages in less shared memory.
-using BlockProgramOf = BlockProgram(const ResolvedRun& run, const LaunchKind& kind);
-BlockProgramOf flash1_forward_block, flash1_backward_block;
-BlockProgramOf flash2_forward_block, flash2_backward_block;
-BlockProgramOf split_kv_block;
+using MakeBlockProgram = BlockProgram(const ResolvedRun& run, const LaunchKind& kind);
+MakeBlockProgram flash1_forward_block, flash1_backward_block;
+MakeBlockProgram flash2_forward_block, flash2_backward_block;
+MakeBlockProgram split_kv_block;
 
 /// Whether a pass's program with Hopper's instructions computes a problem in these tiles, in 16-bit
 /// precision and with rows that bulk copies accept. Of the switches, it considers only those that
 /// change shared memory (stages, schedule): KernelPass::has_hopper_program() checks the rest.
-using HopperTakes = bool(const AttentionProblem& problem, const Tiling& tiling, const Knobs& knobs);
+using HopperSupports = bool(const AttentionProblem& problem, const Tiling& tiling,
+                            const Knobs& knobs);
 /// Plain softmax attention, with one head dimension and tiling.
-HopperTakes flash1_hopper_backward_takes;
+HopperSupports flash1_backward_on_hopper;
 /// Plain softmax attention, in tilings whose gradients fit in a thread block's registers.
-HopperTakes flash2_hopper_backward_takes;
+HopperSupports flash2_backward_on_hopper;
 /// Tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its shared
 /// memory.
-HopperTakes flash2_hopper_forward_takes;
+HopperSupports flash2_forward_on_hopper;
 
 /// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
@@ -64,14 +65,15 @@ struct KernelPass {
   std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
-  BlockProgramOf* block_program = nullptr;       ///< null if cuBLAS chooses the tiles
+  MakeBlockProgram* block_program = nullptr;     ///< null if cuBLAS chooses the tiles
   WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  HopperTakes* hopper_takes = nullptr;  ///< null: it has no program with Hopper's instructions
+  HopperSupports* hopper_supports =
+      nullptr;  ///< null: it has no program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
   /// Whether a Hopper GPU runs that program: the problem is in 16-bit precision with rows of whole
-  /// 16 bytes, hopper_takes() accepts it, and only `hopper_knobs` differ from their defaults.
+  /// 16 bytes, hopper_supports() accepts it, and only `hopper_knobs` differ from their defaults.
   bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
                           const Knobs& knobs) const;
 };

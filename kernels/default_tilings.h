@@ -14,8 +14,8 @@ namespace attnscope::kernels {
 /// A kernel's default tilings for the problem, for the programs that run on every GPU, fastest on
 /// Hopper first: a GPU uses the first whose blocks fit in its shared memory. Empty if the kernel
 /// has no such pass, or does not accept the precision or head dimension. For `standard`, whose
-/// tiles cuBLAS chooses: the tile that the library used in measurements on an H200. For both
-/// passes: those of the forward pass.
+/// tiles cuBLAS chooses: the tile that the library used in measurements on an H200. For
+/// PassKind::both: those of the forward pass.
 std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
                                     const AttentionProblem& problem);
 

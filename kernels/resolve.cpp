@@ -116,7 +116,8 @@ std::optional<Error> check_choices(const RunSpec& spec) {
 }
 
 /// If the run has two programs, rejects switches that its program does not have: the other program
-/// never replaces it silently. The tiling on a Hopper GPU decides, as if no switch was set.
+/// never replaces it silently. The tiling that a Hopper GPU would use
+/// without switches decides.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked);
   ResolvedRun there = run;

@@ -1,5 +1,5 @@
-/// What a run needs when it is launched: one of its pass's two programs, which is compiled then,
-/// and workspace. Plain C++: no GPU is needed.
+/// What a launch of a run needs: its programs, which are compiled when they are first launched, and
+/// its workspace. Plain C++: no GPU is needed.
 #pragma once
 
 #include <optional>

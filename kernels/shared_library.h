@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-/// The address of a function, or null; converts to the type that the caller knows.
+/// The address of a function, or null; converts to the type of function that the caller expects.
 struct Symbol {
   void* address = nullptr;
   template <typename Function>

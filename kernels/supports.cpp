@@ -10,6 +10,7 @@
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
 #include "reference/block_mask.h"
+#include "reference/check.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -82,6 +83,8 @@ std::optional<Error> check_packed_tiles(const ResolvedRun& run) {
 std::optional<Error> check_block_mask(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
+  // The field's scope has rejected one for other kernels
+  ATTNSCOPE_CHECK(kernel.takes_block_mask || problem.block_mask == nullptr, ==, true);
   if (!kernel.takes_block_mask) return std::nullopt;
   if (problem.block_mask == nullptr) {
     // All tiles of the smallest tiling

@@ -11,8 +11,8 @@
 namespace attnscope::kernels {
 
 /// Nothing if the kernel supports the run, else invalid_request with one line: the rejected choice,
-/// the reason, and what the kernel accepts. `target`: the GPU whose default tiling is checked if
-/// the run has switches.
+/// the reason, and what the kernel accepts. `target`: the GPU whose tiling is
+/// checked.
 std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target = {});
 
 /// Asynchronous copies and bf16 products require compute capability 8.0.

@@ -117,7 +117,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   if (status != 0) return failed("NVRTC: {}", library.error_string(status));
 
   std::vector<std::string> options = options_of(program);
-  // From this version on, NVRTC has a cache, and does not report the resources of code from there
+  // Since 12.9, NVRTC caches code, and it does not report the resources of cached code
   if (library.version >= CudaVersion{12, 9}) options.emplace_back("--no-cache");
   std::vector<const char*> arguments;
   for (const std::string& option : options) arguments.push_back(option.c_str());

@@ -66,9 +66,9 @@ Result<NvrtcLibrary> load_nvrtc(const std::vector<std::string>& names) {
   }
   nvrtc.get_version(&nvrtc.version.major, &nvrtc.version.minor);
   int count = 0;
-  nvrtc.count_architectures(&count);
+  if (nvrtc.count_architectures(&count) != 0) count = 0;
   nvrtc.architectures.resize(static_cast<std::size_t>(count));
-  nvrtc.get_architectures(nvrtc.architectures.data());
+  if (nvrtc.get_architectures(nvrtc.architectures.data()) != 0) nvrtc.architectures.clear();
   nvrtc.build = build_of(nvrtc);
   return nvrtc;
 }

@@ -72,8 +72,8 @@ BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kin
                           trace, features);
 }
 
-bool flash1_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
-                                  const Knobs& /*knobs*/) {
+bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
+                               const Knobs& /*knobs*/) {
   return !score_features(problem).any() && problem.d == kFlash1HopperHeadDim &&
          tiling == kFlash1HopperTiling;
 }

@@ -97,8 +97,8 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
                           visits_of(kind), trace_policy(kind.traced), features);
 }
 
-bool flash2_hopper_backward_takes(const AttentionProblem& problem, const Tiling& tiling,
-                                  const Knobs& /*knobs*/) {
+bool flash2_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
+                               const Knobs& /*knobs*/) {
   const Index width = padded_head_dim(problem.d);
   return !score_features(problem).any() &&
          (flash2_gradient_holds(width, tiling) || flash2_wide_gradient_holds(width, tiling));
@@ -107,8 +107,8 @@ bool flash2_hopper_backward_takes(const AttentionProblem& problem, const Tiling&
 static_assert(!flash2_hopper_holds(64, {64 * (kMaxConsumers + 1), 64}),
               "flash2's kernel has more consumers than its model");
 
-bool flash2_hopper_forward_takes(const AttentionProblem& problem, const Tiling& tiling,
-                                 const Knobs& knobs) {
+bool flash2_forward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
+                              const Knobs& knobs) {
   return flash2_hopper_holds(padded_head_dim(problem.d), tiling) &&
          hopper_layout(problem, tiling, knobs).bytes <= kMostSharedBytes;
 }

@@ -15,8 +15,8 @@ namespace attnscope::kernels {
 /// error.
 class CudaError : public std::runtime_error {
  public:
-  CudaError(cudaError_t its_code, const std::string& message)
-      : std::runtime_error(message), code(its_code) {}
+  CudaError(cudaError_t error_code, const std::string& message)
+      : std::runtime_error(message), code(error_code) {}
   cudaError_t code;
 };
 

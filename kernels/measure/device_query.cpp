@@ -82,7 +82,8 @@ class ManagementLibrary {
   }
 
  private:
-  /// Whether the library has the function, which takes exactly these types, and it succeeds.
+  /// Calls the function, whose parameters have exactly these types. False if it is missing or
+  /// fails.
   template <typename... Arguments>
   bool call(const char* name, Arguments... arguments) const {
     int (*function)(Arguments...) = library_.find(name);

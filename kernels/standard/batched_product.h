@@ -27,10 +27,11 @@ struct HeadProduct {
 };
 
 /// Splits the product of tensors with `batch` entries into as few strided batches as their strides
-/// allow, without copying: products whose tensors have one entry each.
+/// allow, without copying; each returned product is one of them, whose tensors have one entry.
 ///
 /// Heads that share one of `right` are one product with the rows of all, where these are contiguous
-/// in `left` and `result`; else all heads of a batch share its one of `right`, whose stride is 0.
+/// in `left` and `result`. Otherwise each batch is one group, whose heads share one matrix of
+/// `right` with stride 0.
 std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType dtype);
 
 }  // namespace attnscope::kernels

@@ -20,8 +20,8 @@ Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   return cublas;
 }
 
-CublasHandle::CublasHandle(const CublasLibrary& cublas, void* its_stream)
-    : stream(its_stream), cublas_(cublas), handle_(nullptr, cublas.destroy) {
+CublasHandle::CublasHandle(const CublasLibrary& cublas, void* cuda_stream)
+    : stream(cuda_stream), cublas_(cublas), handle_(nullptr, cublas.destroy) {
   cublasHandle_t handle = nullptr;
   cublasStatus_t status = cublas_.create(&handle);
   if (status != CUBLAS_STATUS_SUCCESS) {

@@ -45,7 +45,7 @@ Result<CublasLibrary> load_cublas(const std::vector<std::string>& names);
 class CublasHandle {
  public:
   /// A handle of the current device.
-  CublasHandle(const CublasLibrary& cublas, void* its_stream);
+  CublasHandle(const CublasLibrary& cublas, void* cuda_stream);
 
   void* const stream;
 

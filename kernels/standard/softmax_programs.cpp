@@ -13,7 +13,7 @@ namespace {
 struct RowShape {
   int threads;
   int elements;
-  bool scored = false;  ///< with score features, too
+  bool takes_scores = false;  ///< also used with score features
 };
 
 // The first shape that can hold a row is used
@@ -36,7 +36,7 @@ BlockProgram row_program(std::string_view kernel, const AttentionProblem& proble
                          Index most_keys) {
   const Index width = piece_width(problem);
   const auto shape = std::ranges::find_if(shapes, [&](const RowShape& each) {
-    return each.threads * each.elements >= problem.N_kv && (each.scored || !features.any());
+    return each.threads * each.elements >= problem.N_kv && (each.takes_scores || !features.any());
   });
   if (problem.N_kv > most_keys || shape == shapes.end()) {
     constexpr int kSweepThreads = 1024;

@@ -62,6 +62,7 @@ void append_all(std::string& bytes, const Values&... values) {
 /// list after the number of its elements. False if there are too few bytes.
 template <typename Number>
 bool take_one(std::string_view& bytes, Number& number) {
+  static_assert(!std::is_convertible_v<Number, std::string_view>);  // it would refer to elsewhere
   const auto taken = take<Number>(bytes);
   if (taken) number = *taken;
   return taken.has_value();
