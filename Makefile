@@ -8,10 +8,6 @@ SHELL := /bin/bash
 
 BUILD := build/release
 PREFIX := /usr/local
-# As many jobs as cores: more evict each other's data from the CPU's caches, and the whole build then
-# takes 10 % longer
-JOBS := $(shell nproc)
-export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 PICTURES := build/pictures
 RECORDING := $(wildcard assets/recordings/h200.json)
 
@@ -68,7 +64,7 @@ install: programs ## install the programs with their assets below PREFIX (/usr/l
 test: install-draw install-test install-build ## build the programs, build and run every CPU and GUI test
 	cmake --preset release -Wno-dev
 	cmake --build --preset release --target tests
-	ctest --preset release --parallel $(JOBS)
+	ctest --preset release --parallel $$(($$(nproc) + 1))  # the tests that have a window mostly wait
 
 gpu-test: install-test build ## run the tests of the kernels and counters on this machine's GPU
 	ATTNSCOPE_REQUIRE_GPU=1 ctest --preset gpu
@@ -97,7 +93,7 @@ asan tsan: install-draw install-test install-build install-sanitize ## run the t
 # Files, texts and commands that libFuzzer varies; findings and new inputs stay in build/fuzz/
 FUZZED := npy recording trace gpu calibration scene lesson text command
 FUZZ_SECONDS := 60
-FUZZ_JOBS := $(JOBS)
+FUZZ_JOBS := $(shell nproc)
 
 fuzz: install-build install-draw install-sanitize ## fuzz every parser and the commands, FUZZ_SECONDS each
 	cmake --preset fuzz -Wno-dev
