@@ -116,8 +116,8 @@ std::optional<Error> check_choices(const RunSpec& spec) {
 }
 
 /// If the run has two programs, rejects switches that its program does not have: the other program
-/// never replaces it silently. The tiling that a Hopper GPU would use
-/// without switches decides.
+/// never replaces it silently. The tiling that a Hopper GPU would use without switches
+/// decides which program that is.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked);
   ResolvedRun there = run;

@@ -62,7 +62,7 @@ inline std::string columns_policy(Index d, Index width) {
   return in_device(whole_rows ? "Columns::all" : "Columns::first");
 }
 
-/// The text of a template argument: a number, a boolean or a name.
+/// The text of one or several template arguments; in general, of a number, a boolean or a name.
 template <typename Argument>
 std::string argument_text(const Argument& argument) {
   return fmt::format("{}", argument);

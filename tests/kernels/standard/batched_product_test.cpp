@@ -35,7 +35,7 @@ struct Tensor {
     for (std::size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(i % 11 + 1);
     view.data_dev = elements.data();
   }
-  Tensor(const Tensor&) = delete;  // the view is of its own elements
+  Tensor(const Tensor&) = delete;  // the view points to its own elements
   Tensor& operator=(const Tensor&) = delete;
 
   std::vector<float> elements;
