@@ -18,6 +18,19 @@ ForwardShape forward_shape(const AttentionProblem& problem);
 /// A contiguous [B, heads, rows, columns] tensor.
 TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index columns);
 
+/// A row-major matrix per head: a tensor [batch, heads, rows, columns].
+struct HeadMatrices {
+  TensorView view;
+  Index batch = 0, heads = 0, rows = 0, columns = 0;
+  bool transposed = false;  ///< a product reads the transpose of each matrix
+};
+/// [B, H, N, d]
+HeadMatrices queries_of(const AttentionProblem& problem, const TensorView& view);
+/// [B, H_kv, N_kv, d]
+HeadMatrices keys_of(const AttentionProblem& problem, const TensorView& view);
+/// [B, H, N_kv, d]: dK or dV of each query head
+HeadMatrices key_gradients_of(const AttentionProblem& problem, const TensorView& view);
+
 ScoreFeatures score_features(const AttentionProblem& problem);
 
 /// The features that flash1's backward pass is compiled with. With any feature, it reads each row's

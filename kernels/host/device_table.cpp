@@ -1,24 +1,24 @@
 #include "kernels/host/device_table.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace attnscope::kernels {
 
 std::shared_ptr<const DeviceBuffer> DeviceTables::find_or_upload(std::span<const std::byte> bytes) {
   const std::scoped_lock lock(mutex_);
-  const auto found = std::ranges::find_if(
-      tables_, [&](const Table& table) { return std::ranges::equal(table.content, bytes); });
-  if (found != tables_.end()) {
-    tables_.splice(tables_.begin(), tables_, found);
-    return tables_.front().buffer;
-  }
+  std::vector<std::byte> content(bytes.begin(), bytes.end());
+  const auto found = tables_.find(content);
+  if (found != tables_.end()) return found->second;
 
+  constexpr std::size_t kMostTables = 64, kMostBytes = std::size_t{256} << 20;
+  if (tables_.size() == kMostTables || bytes_ + bytes.size() > kMostBytes) {
+    tables_.clear();  // those still needed are uploaded again
+    bytes_ = 0;
+  }
   auto buffer = std::make_shared<DeviceBuffer>(bytes.size());
   buffer->copy_from_host(bytes.data());
-  tables_.push_front({{bytes.begin(), bytes.end()}, buffer});
-  constexpr std::size_t kMostTables = 64;
-  if (tables_.size() > kMostTables) tables_.pop_back();
-  return buffer;
+  bytes_ += bytes.size();
+  return tables_.emplace(std::move(content), std::move(buffer)).first->second;
 }
 
 }  // namespace attnscope::kernels

@@ -1,9 +1,9 @@
-/// Small read-only arrays of a problem in device memory: slopes, boundaries of sequences, lists of
+/// Read-only arrays of a problem in device memory: slopes, boundaries of sequences, lists of
 /// tiles. Internal to kernels/.
 #pragma once
 
 #include <cstddef>
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -22,13 +22,9 @@ class DeviceTables {
   std::shared_ptr<const DeviceBuffer> find_or_upload(std::span<const std::byte> bytes);
 
  private:
-  struct Table {
-    std::vector<std::byte> content;
-    std::shared_ptr<const DeviceBuffer> buffer;
-  };
-
-  std::mutex mutex_;
-  std::list<Table> tables_;  ///< most recent first
+  std::mutex mutex_;  ///< guards the members below
+  std::map<std::vector<std::byte>, std::shared_ptr<const DeviceBuffer>> tables_;  ///< by content
+  std::size_t bytes_ = 0;                                                         ///< of all
 };
 
 }  // namespace attnscope::kernels

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/host/cuda_check.h"
+#include "kernels/kernel_parameters.h"
 
 namespace attnscope::kernels {
 
@@ -23,34 +24,29 @@ auto encode_function() {
 
 constexpr Index kElementBytes = 2;
 
-struct MappedTensor {
-  TensorView view;
-  std::array<Index, 4> shape;  ///< [batch, heads, rows, d]
-};
-
 /// Strides between rows, heads and batch entries. The stride of an axis with one element is never
 /// used and may have any value.
-std::array<Index, 3> strides_bytes(const MappedTensor& tensor) {
-  const auto& [batch, heads, rows, d] = tensor.shape;
-  const auto bytes = [d = d](Index stride, Index count) {
-    return (count == 1 ? d : stride) * kElementBytes;
+std::array<Index, 3> strides_bytes(const HeadMatrices& tensor) {
+  const auto bytes = [&](Index stride, Index count) {
+    return (count == 1 ? tensor.columns : stride) * kElementBytes;
   };
-  return {bytes(tensor.view.stride_row, rows), bytes(tensor.view.stride_head, heads),
-          bytes(tensor.view.stride_batch, batch)};
+  return {bytes(tensor.view.stride_row, tensor.rows), bytes(tensor.view.stride_head, tensor.heads),
+          bytes(tensor.view.stride_batch, tensor.batch)};
 }
 
-bool can_be_walked(const MappedTensor& tensor) {
+bool can_be_walked(const HeadMatrices& tensor) {
   constexpr Index kPastLastStride = Index{1} << 40;
   return std::ranges::all_of(strides_bytes(tensor),
                              [](Index stride) { return 0 < stride && stride < kPastLastStride; });
 }
 
-TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
+TensorMap tensor_map(const HeadMatrices& tensor, Index box_rows) {
   constexpr cuuint32_t kRank = 4;
   cuuint64_t strides[kRank - 1];
   std::ranges::copy(strides_bytes(tensor), strides);
-  cuuint64_t sizes[kRank];  // from the innermost to the outermost axis
-  std::ranges::reverse_copy(tensor.shape, sizes);
+  const cuuint64_t sizes[kRank] = {
+      static_cast<cuuint64_t>(tensor.columns), static_cast<cuuint64_t>(tensor.rows),
+      static_cast<cuuint64_t>(tensor.heads), static_cast<cuuint64_t>(tensor.batch)};
   const cuuint32_t box[kRank] = {kBoxColumns, static_cast<cuuint32_t>(box_rows), 1, 1};
   const cuuint32_t every_element[kRank] = {1, 1, 1, 1};
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) &&
@@ -66,34 +62,21 @@ TensorMap tensor_map(const MappedTensor& tensor, Index box_rows) {
   return map;
 }
 
-/// [B, H, N, d]
-MappedTensor rows_of(const TensorView& view, const AttentionProblem& problem) {
-  return {view, {problem.batch, problem.heads, problem.N, problem.d}};
-}
-/// [B, H_kv, N_kv, d]
-MappedTensor columns_of(const TensorView& view, const AttentionProblem& problem) {
-  return {view, {problem.batch, problem.kv_heads, problem.N_kv, problem.d}};
-}
-/// [B, H, N_kv, d]
-MappedTensor gradients_of(const TensorView& view, const AttentionProblem& problem) {
-  return {view, {problem.batch, problem.heads, problem.N_kv, problem.d}};
-}
-
 }  // namespace
 
 bool bulk_copies_reach(const PassArguments& arguments) {
   const AttentionProblem& problem = arguments.run.problem;
-  std::vector<MappedTensor> tensors = {rows_of(arguments.Q, problem), rows_of(arguments.O, problem),
-                                       columns_of(arguments.K, problem),
-                                       columns_of(arguments.V, problem)};
+  std::vector<HeadMatrices> tensors = {
+      queries_of(problem, arguments.Q), queries_of(problem, arguments.O),
+      keys_of(problem, arguments.K), keys_of(problem, arguments.V)};
   if (arguments.run.pass() == PassKind::backward) {
-    tensors.push_back(rows_of(arguments.dO, problem));
-    tensors.push_back(rows_of(arguments.dQ, problem));
+    tensors.push_back(queries_of(problem, arguments.dO));
+    tensors.push_back(queries_of(problem, arguments.dQ));
     // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the
     // workspace
     if (problem.heads_per_kv_head() == 1) {
-      tensors.push_back(columns_of(arguments.dK, problem));
-      tensors.push_back(columns_of(arguments.dV, problem));
+      tensors.push_back(keys_of(problem, arguments.dK));
+      tensors.push_back(keys_of(problem, arguments.dV));
     }
   }
   return std::ranges::all_of(tensors, can_be_walked);
@@ -101,24 +84,25 @@ bool bulk_copies_reach(const PassArguments& arguments) {
 
 ForwardMaps forward_maps(const ForwardParameters& parameters, const ResolvedRun& run) {
   constexpr Index kWarpRows = 16;
-  return {.Q_rows = tensor_map(rows_of(parameters.Q, run.problem), kForwardBoxRows),
-          .K_columns = tensor_map(columns_of(parameters.K, run.problem), run.tiling.Bc),
-          .V_columns = tensor_map(columns_of(parameters.V, run.problem), run.tiling.Bc),
-          .O_rows = tensor_map(rows_of(parameters.O, run.problem), kWarpRows)};
+  return {.Q_rows = tensor_map(queries_of(run.problem, parameters.Q), kForwardBoxRows),
+          .K_columns = tensor_map(keys_of(run.problem, parameters.K), run.tiling.Bc),
+          .V_columns = tensor_map(keys_of(run.problem, parameters.V), run.tiling.Bc),
+          .O_rows = tensor_map(queries_of(run.problem, parameters.O), kWarpRows)};
 }
 
 GradientMaps gradient_maps(const BackwardParameters& parameters, const ResolvedRun& run,
                            Index stored_rows) {
-  return {.Q_rows = row_tile_map(parameters.Q, run),
-          .dO_rows = row_tile_map(parameters.dO, run),
-          .K_columns = tensor_map(columns_of(parameters.K, run.problem), run.tiling.Bc),
-          .V_columns = tensor_map(columns_of(parameters.V, run.problem), run.tiling.Bc),
-          .dK_columns = tensor_map(gradients_of(parameters.dK_heads, run.problem), stored_rows),
-          .dV_columns = tensor_map(gradients_of(parameters.dV_heads, run.problem), stored_rows)};
+  return {
+      .Q_rows = row_tile_map(parameters.Q, run),
+      .dO_rows = row_tile_map(parameters.dO, run),
+      .K_columns = tensor_map(keys_of(run.problem, parameters.K), run.tiling.Bc),
+      .V_columns = tensor_map(keys_of(run.problem, parameters.V), run.tiling.Bc),
+      .dK_columns = tensor_map(key_gradients_of(run.problem, parameters.dK_heads), stored_rows),
+      .dV_columns = tensor_map(key_gradients_of(run.problem, parameters.dV_heads), stored_rows)};
 }
 
 TensorMap row_tile_map(const TensorView& tensor, const ResolvedRun& run) {
-  return tensor_map(rows_of(tensor, run.problem), run.tiling.Br);
+  return tensor_map(queries_of(run.problem, tensor), run.tiling.Br);
 }
 
 }  // namespace attnscope::kernels

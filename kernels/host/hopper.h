@@ -4,7 +4,7 @@
 
 #include "kernels/backward_parameters.cuh"
 #include "kernels/gradient_maps.cuh"
-#include "kernels/pass_arguments.h"
+#include "kernels/launch.h"
 
 namespace attnscope::kernels {
 

@@ -1,12 +1,12 @@
 #include "kernels/standard/batched_product.h"
 
 #include <cstddef>
-#include <limits>
 
 namespace attnscope::kernels {
 
-std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType dtype) {
+std::vector<HeadProduct> strided_batches(HeadProduct product, DType dtype) {
   auto& [result, left, right] = product;
+  Index batch = result.batch;
   // Batch entries that continue the stride of the heads are further heads
   const auto continues_heads = [](const HeadMatrices& each) {
     return each.view.stride_batch == each.heads * each.view.stride_head;
@@ -16,14 +16,12 @@ std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType
     batch = 1;
   }
 
-  // Heads that share one of `right` and continue the stride of the rows are further rows, if cuBLAS
-  // can count them
+  // Heads that share one of `right` and continue the stride of the rows are further rows
   const Index group = result.heads / right.heads;
   const auto continues_rows = [](const HeadMatrices& each) {
     return each.view.stride_head == each.rows * each.view.stride_row;
   };
-  if (group > 1 && continues_rows(result) && continues_rows(left) &&
-      group * result.rows <= std::numeric_limits<int>::max()) {
+  if (group > 1 && continues_rows(result) && continues_rows(left)) {
     for (HeadMatrices* each : {&result, &left}) {
       each->heads /= group;
       each->rows *= group;
@@ -39,6 +37,7 @@ std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType
       HeadProduct& added = batches.emplace_back(product);
       for (HeadMatrices* each : {&added.result, &added.left, &added.right}) {
         TensorView& view = each->view;
+        each->batch = 1;
         each->heads /= groups;
         const Index offset = entry * view.stride_batch + g * each->heads * view.stride_head;
         view.data_dev = static_cast<std::byte*>(view.data_dev) + offset * size_bytes(dtype);

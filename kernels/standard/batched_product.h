@@ -3,17 +3,9 @@
 
 #include <vector>
 
-#include "kernels/tensor_view.cuh"
-#include "reference/attention_problem.h"
+#include "kernels/kernel_parameters.h"
 
 namespace attnscope::kernels {
-
-/// A row-major matrix per head: a tensor [B, heads, rows, columns].
-struct HeadMatrices {
-  TensorView view;
-  Index heads = 0, rows = 0, columns = 0;
-  bool transposed = false;  ///< a product reads the transpose of each matrix
-};
 
 inline HeadMatrices transposed(HeadMatrices matrices) {
   matrices.transposed = true;
@@ -26,12 +18,12 @@ struct HeadProduct {
   HeadMatrices result, left, right;
 };
 
-/// Splits the product of tensors with `batch` entries into as few strided batches as their strides
-/// allow, without copying; each returned product is one of them, whose tensors have one entry.
+/// Splits the product into as few strided batches as the tensors' strides allow, without copying;
+/// each returned product is one of them, whose tensors have one batch entry.
 ///
 /// Heads that share one of `right` are one product with the rows of all, where these are contiguous
 /// in `left` and `result`. Otherwise each batch is one group, whose heads share one matrix of
 /// `right` with stride 0.
-std::vector<HeadProduct> strided_batches(HeadProduct product, Index batch, DType dtype);
+std::vector<HeadProduct> strided_batches(HeadProduct product, DType dtype);
 
 }  // namespace attnscope::kernels

@@ -1,7 +1,5 @@
 #include "kernels/standard/cublas_library.h"
 
-#include <algorithm>
-
 #include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {
@@ -20,17 +18,17 @@ Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   return cublas;
 }
 
-CublasHandle::CublasHandle(const CublasLibrary& cublas, void* cuda_stream)
-    : stream(cuda_stream), cublas_(cublas), handle_(nullptr, cublas.destroy) {
+CublasHandle::CublasHandle(const CublasLibrary& cublas, void* stream)
+    : cublas_(cublas), handle_(nullptr, cublas.destroy) {
   cublasHandle_t handle = nullptr;
   cublasStatus_t status = cublas_.create(&handle);
   if (status != CUBLAS_STATUS_SUCCESS) {
-    throw NotLaunched(unavailable("cuBLAS does not start: {}", cublas_.status_string(status)));
+    throw GpuError(unavailable("cuBLAS does not start: {}", cublas_.status_string(status)));
   }
   handle_.reset(handle);
   status = cublas_.set_stream(handle, static_cast<cudaStream_t>(stream));
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw NotLaunched(failed("cublasSetStream failed: {}", cublas_.status_string(status)));
+  throw GpuError(failed("cublasSetStream failed: {}", cublas_.status_string(status)));
 }
 
 static cudaDataType_t cuda_type(DType dtype) {
@@ -51,30 +49,24 @@ void CublasHandle::multiply(const HeadProduct& product, DType dtype, double scal
   const float beta = 0.0f;
   const std::scoped_lock lock(mutex_);
   const cublasStatus_t status = cublas_.gemm_strided_batched(
-      handle_.get(), operation(right), operation(left), static_cast<int>(result.columns),
-      static_cast<int>(result.rows), static_cast<int>(inner), &alpha, right.view.data_dev, type,
-      static_cast<int>(right.view.stride_row), right.view.stride_head, left.view.data_dev, type,
-      static_cast<int>(left.view.stride_row), left.view.stride_head, &beta, result.view.data_dev,
-      type, static_cast<int>(result.view.stride_row), result.view.stride_head,
-      static_cast<int>(result.heads), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      handle_.get(), operation(right), operation(left), result.columns, result.rows, inner, &alpha,
+      right.view.data_dev, type, right.view.stride_row, right.view.stride_head, left.view.data_dev,
+      type, left.view.stride_row, left.view.stride_head, &beta, result.view.data_dev, type,
+      result.view.stride_row, result.view.stride_head, result.heads, CUBLAS_COMPUTE_32F,
+      CUBLAS_GEMM_DEFAULT);
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw NotLaunched(failed("cuBLAS failed in a matrix product: {}", cublas_.status_string(status)));
+  throw GpuError(failed("cuBLAS failed in a matrix product: {}", cublas_.status_string(status)));
 }
 
 std::shared_ptr<CublasHandle> CublasHandles::of(void* stream) {
   const std::scoped_lock lock(mutex_);
   if (!library_) library_ = load_cublas({"libcublas.so.13", "libcublas.so.12"});
-  if (!*library_) throw NotLaunched(library_->error());
-  const auto found = std::ranges::find(handles_, stream, &CublasHandle::stream);
-  if (found != handles_.end()) {
-    handles_.splice(handles_.begin(), handles_, found);
-    return handles_.front();
-  }
-
+  if (!*library_) throw GpuError(library_->error());
   constexpr std::size_t kMostHandles = 16;
-  handles_.push_front(std::make_shared<CublasHandle>(library_->value(), stream));
-  if (handles_.size() > kMostHandles) handles_.pop_back();
-  return handles_.front();
+  if (handles_.size() == kMostHandles && !handles_.contains(stream)) handles_.clear();
+  auto& handle = handles_[stream];
+  if (!handle) handle = std::make_shared<CublasHandle>(library_->value(), stream);
+  return handle;
 }
 
 }  // namespace attnscope::kernels

@@ -4,7 +4,7 @@
 
 #include <cublas_v2.h>
 
-#include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,21 +17,14 @@
 
 namespace attnscope::kernels {
 
-/// cublasGemmStridedBatchedEx; the header overloads its name, so its type must be written out.
-using GemmStridedBatched = cublasStatus_t (*)(
-    cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k,
-    const void* alpha, const void* a, cudaDataType type_a, int lda, long long stride_a,
-    const void* b, cudaDataType type_b, int ldb, long long stride_b, const void* beta, void* c,
-    cudaDataType type_c, int ldc, long long stride_c, int batch_count,
-    cublasComputeType_t compute_type, cublasGemmAlgo_t algorithm);
-
 /// The entry points that standard attention uses.
 struct CublasLibrary {
   SharedLibrary library;
   decltype(&cublasCreate_v2) create = library.require("cublasCreate_v2");
   decltype(&cublasDestroy_v2) destroy = library.require("cublasDestroy_v2");
   decltype(&cublasSetStream_v2) set_stream = library.require("cublasSetStream_v2");
-  GemmStridedBatched gemm_strided_batched = library.require("cublasGemmStridedBatchedEx");
+  decltype(&cublasGemmStridedBatchedEx_64) gemm_strided_batched =
+      library.require("cublasGemmStridedBatchedEx_64");
   decltype(&cublasGetStatusString) status_string = library.require("cublasGetStatusString");
 };
 
@@ -41,13 +34,11 @@ struct CublasLibrary {
 Result<CublasLibrary> load_cublas(const std::vector<std::string>& names);
 
 /// A handle of one device and one stream, so that no other stream writes to its cuBLAS workspace.
-/// Its functions throw NotLaunched, with the error that cuBLAS reports.
+/// Its functions throw GpuError, with the error that cuBLAS reports.
 class CublasHandle {
  public:
   /// A handle of the current device.
-  CublasHandle(const CublasLibrary& cublas, void* cuda_stream);
-
-  void* const stream;
+  CublasHandle(const CublasLibrary& cublas, void* stream);
 
   /// result = scale * left right, with fp32 accumulation, for a product of one batch entry.
   void multiply(const HeadProduct& product, DType dtype, double scale);
@@ -62,14 +53,14 @@ class CublasHandle {
 class CublasHandles {
  public:
   /// The stream's handle on the current device: created by the first call and reused. Throws
-  /// NotLaunched if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS fails to start; the
+  /// GpuError if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS fails to start; the
   /// next call retries.
   std::shared_ptr<CublasHandle> of(void* stream);
 
  private:
   std::mutex mutex_;
   std::optional<Result<CublasLibrary>> library_;      ///< set by the first attempt to load it
-  std::list<std::shared_ptr<CublasHandle>> handles_;  ///< most recent first
+  std::map<void*, std::shared_ptr<CublasHandle>> handles_;  ///< by stream
 };
 
 }  // namespace attnscope::kernels

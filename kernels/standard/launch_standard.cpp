@@ -1,4 +1,3 @@
-#include <memory>
 #include <string_view>
 
 #include "kernels/pass_launcher.h"
@@ -9,43 +8,21 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Launches of matrix products of a pass's tensors, for all heads at once, by cuBLAS.
-class Products {
- public:
-  explicit Products(PassLauncher& pass)
-      : pass_(pass), cublas_(pass.arguments.resources->cublas.of(pass.arguments.stream)) {}
+/// The contiguous [B, H, N, N_kv] tensor at this address.
+HeadMatrices scores_of(const AttentionProblem& problem, void* data_dev) {
+  return {contiguous_view(data_dev, problem.heads, problem.N, problem.N_kv), problem.batch,
+          problem.heads, problem.N, problem.N_kv};
+}
 
-  // Operands
-  HeadMatrices queries(const TensorView& tensor) const {  ///< [B, H, N, d]
-    return {tensor, problem_.heads, problem_.N, problem_.d};
-  }
-  HeadMatrices keys(const TensorView& tensor) const {  ///< [B, H_kv, N_kv, d]
-    return {tensor, problem_.kv_heads, problem_.N_kv, problem_.d};
-  }
-  HeadMatrices key_gradients(const TensorView& tensor) const {  ///< [B, H, N_kv, d]
-    return {tensor, problem_.heads, problem_.N_kv, problem_.d};
-  }
-  HeadMatrices scores(void* data_dev) const {  ///< [B, H, N, N_kv], contiguous
-    return {contiguous_view(data_dev, problem_.heads, problem_.N, problem_.N_kv), problem_.heads,
-            problem_.N, problem_.N_kv};
-  }
-
-  /// result = scale * left right.
-  void start(std::string_view launch, const HeadMatrices& result, const HeadMatrices& left,
-             const HeadMatrices& right, double scale = 1.0) const {
-    pass_.start_by(launch, [&] {
-      const DType dtype = problem_.dtype;
-      for (const auto& batch : strided_batches({result, left, right}, problem_.batch, dtype)) {
-        cublas_->multiply(batch, dtype, scale);
-      }
-    });
-  }
-
- private:
-  PassLauncher& pass_;
-  const AttentionProblem& problem_ = pass_.problem;
-  const std::shared_ptr<CublasHandle> cublas_;
-};
+/// Launches result = scale * left right for all heads, by cuBLAS.
+void multiply(PassLauncher& pass, std::string_view launch, const HeadProduct& product,
+              double scale = 1.0) {
+  const DType dtype = pass.problem.dtype;
+  const auto cublas = pass.arguments.resources->cublas.of(pass.arguments.stream);
+  pass.start_by(launch, [&] {
+    for (const auto& batch : strided_batches(product, dtype)) cublas->multiply(batch, dtype, scale);
+  });
+}
 
 }  // namespace
 
@@ -54,7 +31,6 @@ class Products {
 void launch_standard(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const Products products(pass);
   const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
   void* const S = pass.workspace(WorkspaceTensor::S);
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
@@ -65,11 +41,14 @@ void launch_standard(PassLauncher& pass) {
                                   .scores = pass.scores(ScoreUnit::scaled),
                                   .P_dropped = pass.workspace(P_read)};
 
-  products.start("scores", products.scores(S), products.queries(arguments.Q),
-                 transposed(products.keys(arguments.K)), problem.softmax_scale());
+  multiply(pass, "scores",
+           {scores_of(problem, S), queries_of(problem, arguments.Q),
+            transposed(keys_of(problem, arguments.K))},
+           problem.softmax_scale());
   pass.start("softmax", ceil_div(softmax.rows, softmax_rows_per_block(problem.N_kv)), softmax);
-  products.start("output", products.queries(arguments.O), products.scores(softmax.P_dropped),
-                 products.keys(arguments.V));
+  multiply(pass, "output",
+           {queries_of(problem, arguments.O), scores_of(problem, softmax.P_dropped),
+            keys_of(problem, arguments.V)});
 }
 
 /// Standard attention, backward (arXiv 2205.14135, Algorithm 3), from the P that the forward pass
@@ -82,11 +61,9 @@ void launch_standard(PassLauncher& pass) {
 void launch_standard_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
   const PassArguments& arguments = pass.arguments;
-  const Products products(pass);
   const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
   void* const S = pass.forward_workspace(WorkspaceTensor::S);
   void* const dP = problem.score.soft_cap ? pass.workspace(WorkspaceTensor::dP) : S;
-  void* const dS = dP;  // overwrites dP
   const BackwardParameters parameters = pass.backward_parameters();
   const SoftmaxGradientParameters gradient{.shape = parameters.shape,
                                            .rows = problem.batch * problem.heads * problem.N,
@@ -95,16 +72,20 @@ void launch_standard_backward(PassLauncher& pass) {
                                            .scores = pass.scores(ScoreUnit::scaled),
                                            .S = S};
 
-  products.start("dV", products.key_gradients(parameters.dV_heads),
-                 transposed(products.scores(pass.forward_workspace(P_read))),
-                 products.queries(arguments.dO));
-  products.start("dP", products.scores(dP), products.queries(arguments.dO),
-                 transposed(products.keys(arguments.V)));
+  const HeadMatrices gradients = scores_of(problem, dP);  // dP, then dS
+  const HeadMatrices dO = queries_of(problem, arguments.dO);
+  multiply(pass, "dV",
+           {key_gradients_of(problem, parameters.dV_heads),
+            transposed(scores_of(problem, pass.forward_workspace(P_read))), dO});
+  multiply(pass, "dP", {gradients, dO, transposed(keys_of(problem, arguments.V))});
   pass.start("dS", ceil_div(gradient.rows, softmax_rows_per_block(problem.N_kv)), gradient);
-  products.start("dQ", products.queries(arguments.dQ), products.scores(dS),
-                 products.keys(arguments.K), problem.softmax_scale());
-  products.start("dK", products.key_gradients(parameters.dK_heads), transposed(products.scores(dS)),
-                 products.queries(arguments.Q), problem.softmax_scale());
+  multiply(pass, "dQ",
+           {queries_of(problem, arguments.dQ), gradients, keys_of(problem, arguments.K)},
+           problem.softmax_scale());
+  multiply(pass, "dK",
+           {key_gradients_of(problem, parameters.dK_heads), transposed(gradients),
+            queries_of(problem, arguments.Q)},
+           problem.softmax_scale());
   pass.sum_grouped_heads(parameters);
 }
 

@@ -19,7 +19,7 @@ constexpr Layout kLayouts[] = {Layout::contiguous, Layout::interleaved, Layout::
 /// An fp32 tensor [kBatch, heads, rows, columns] of small integers, whose products are exact.
 struct Tensor {
   Tensor(Layout layout, Index heads, Index rows, Index columns)
-      : matrices{contiguous_view(nullptr, heads, rows, columns), heads, rows, columns} {
+      : matrices{contiguous_view(nullptr, heads, rows, columns), kBatch, heads, rows, columns} {
     TensorView& view = matrices.view;
     if (layout == Layout::interleaved) {
       view.stride_head = columns;
@@ -73,7 +73,7 @@ void check_batches(Tensor& result, const HeadMatrices& left, const HeadMatrices&
   }
   const std::vector<float> expected = result.elements;
   std::ranges::copy(before, result.elements.begin());
-  for (const HeadProduct& batch : strided_batches(product, kBatch, DType::fp32)) {
+  for (const HeadProduct& batch : strided_batches(product, DType::fp32)) {
     for (Index p = 0; p < batch.result.heads; ++p) {
       add_product(batch, 0, p, p);  // as cuBLAS does: p strides after the first matrices
     }
@@ -104,7 +104,7 @@ TEST(StridedBatches, AreTheProductsOfStandardAttentionInEveryLayout) {
 std::vector<HeadProduct> score_batches(Layout layout, Index heads, Index kv_heads) {
   const Tensor scores(Layout::contiguous, heads, kN, kKeys), queries(layout, heads, kN, kD),
       keys(layout, kv_heads, kKeys, kD);
-  return strided_batches({scores.matrices, queries.matrices, transposed(keys.matrices)}, kBatch,
+  return strided_batches({scores.matrices, queries.matrices, transposed(keys.matrices)},
                          DType::fp32);
 }
 
