@@ -1,12 +1,11 @@
 #include "kernels/launch.h"
 
 #include <algorithm>
-#include <limits>
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "kernels/catalog.h"
-#include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
 #include "kernels/run_programs.h"
 #include "kernels/supports.h"
@@ -38,11 +37,6 @@ std::optional<Error> check_tensor(std::string_view name, const TensorView& tenso
     return invalid_request(
         "{} has a stride of {} elements; strides must be multiples of {} elements", name, stride,
         alignment_bytes / element_bytes);
-  }
-  constexpr Index kMaxRowStride = std::numeric_limits<int>::max();  // cuBLAS's limit
-  if (tensor.stride_row > kMaxRowStride) {
-    return invalid_request("{} has rows {} elements apart; at most {} is possible", name,
-                           tensor.stride_row, kMaxRowStride);
   }
   if (tensor.stride_row >= d) return std::nullopt;
   return invalid_request("{} has rows {} elements apart; its rows hold {} elements", name,
@@ -85,21 +79,14 @@ std::optional<Error> check_memory(const PassArguments& arguments) {
   return check_address("the workspace", arguments.workspace_dev, kWorkspaceAlignment);
 }
 
-/// Checks the arguments, then calls `work` with the pass; exceptions become an Error.
+/// Runs the work; its GpuError becomes the result.
 template <typename Work>
-std::optional<Error> checked(const PassArguments& arguments, const Work& work) {
-  if (auto error = supports(arguments.run)) return error;
-  if (auto error = check_memory(arguments)) return error;
+std::optional<Error> guarded(const Work& work) {
   try {
-    PassLauncher pass(arguments);
-    work(pass);
+    work();
     return std::nullopt;
-  } catch (const GpuTooSmall& error) {
-    return unavailable("kernel {}: {}", arguments.run.asked.kernel, error.what());
-  } catch (const NotLaunched& failure) {
+  } catch (const GpuError& failure) {
     return failure.error;
-  } catch (const CudaError& error) {
-    return failed(error.what());
   }
 }
 
@@ -117,17 +104,23 @@ constexpr KernelLaunches kLaunches[] = {
 
 }  // namespace
 
-std::optional<Error> prepare_workspace(const PassArguments& arguments) {
-  return checked(arguments, [](const PassLauncher& pass) { pass.prepare_workspace(); });
+Pass prepared_pass(const PassArguments& arguments) {
+  std::shared_ptr<PassLauncher> pass;
+  auto error = supports(arguments.run);
+  if (!error) error = check_memory(arguments);
+  if (!error) error = guarded([&] { pass = std::make_shared<PassLauncher>(arguments); });
+  if (error) return [error](const LaunchMarks& /*marks*/) { return error; };
+  const auto& launches =
+      *std::ranges::find(kLaunches, kernel_of(pass->run).programs, &KernelLaunches::programs);
+  const bool backward = pass->run.pass() == PassKind::backward;
+  return [pass, launch = backward ? launches.backward : launches.forward](auto& marks) {
+    pass->marks = marks;
+    return guarded([&] { launch(*pass); });
+  };
 }
 
 std::optional<Error> launch(const PassArguments& arguments) {
-  return checked(arguments, [](PassLauncher& pass) {
-    const auto& launches =
-        *std::ranges::find(kLaunches, kernel_of(pass.run).programs, &KernelLaunches::programs);
-    const bool backward = pass.run.pass() == PassKind::backward;
-    (backward ? launches.backward : launches.forward)(pass);
-  });
+  return prepared_pass(arguments)({});
 }
 
 }  // namespace attnscope::kernels

@@ -1,6 +1,7 @@
 #include "kernels/pass_launcher.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
@@ -28,20 +29,13 @@ ResolvedRun run_on_gpu(const PassArguments& arguments) {
   return run;
 }
 
-/// The lists that the pass's thread blocks visit.
-TileLists lists_of(const ResolvedRun& run) {
-  const BlockWork work = kernel_of(run).pass(run.pass()).block_work;
-  return work == BlockWork::row_tile ? column_tile_lists(run.problem, run.tiling)
-                                     : row_tile_lists(run.problem, run.tiling);
-}
-
 }  // namespace
 
-PassLauncher::PassLauncher(const PassArguments& pass)
-    : arguments(pass),
-      run(run_on_gpu(pass)),
+PassLauncher::PassLauncher(PassArguments pass)
+    : arguments(std::move(pass)),
+      run(run_on_gpu(arguments)),
       layout_(workspace_layout(run)),
-      programs_(programs_of(run, target_of(pass), pass.trace != nullptr)) {}
+      programs_(programs_of(run, target_of(arguments), arguments.trace != nullptr)) {}
 
 const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
   const auto found = std::ranges::find(programs_, launch, &LaunchProgram::launch);
@@ -71,29 +65,23 @@ const Element* PassLauncher::upload(const std::vector<Element>& elements) {
 }
 
 ScoreParameters PassLauncher::scores(ScoreUnit unit) {
+  if (scores_) return *scores_;
   const ScoreArrays arrays = score_arrays(problem, unit);
-  ScoreParameters parameters = score_parameters(problem, unit);
-  parameters.cu_seqlens_q = upload(arrays.cu_seqlens_q);
-  parameters.cu_seqlens_k = upload(arrays.cu_seqlens_k);
-  parameters.key_lengths = upload(arrays.key_lengths);
-  parameters.alibi_slopes = upload(arrays.alibi_slopes);
-  return parameters;
-}
-
-void PassLauncher::prepare_workspace() const {
-  if (!layout_.has(WorkspaceTensor::tile_lists)) return;
-  const TileLists lists = lists_of(run);
-  ATTNSCOPE_CUDA(cudaMemcpyAsync(workspace(WorkspaceTensor::tile_lists), lists.data(),
-                                 lists.size() * sizeof(int), cudaMemcpyHostToDevice,
-                                 static_cast<cudaStream_t>(arguments.stream)));
+  scores_ = score_parameters(problem, unit);
+  scores_->cu_seqlens_q = upload(arrays.cu_seqlens_q);
+  scores_->cu_seqlens_k = upload(arrays.cu_seqlens_k);
+  scores_->key_lengths = upload(arrays.key_lengths);
+  scores_->alibi_slopes = upload(arrays.alibi_slopes);
+  return *scores_;
 }
 
 const int* PassLauncher::tile_lists() {
-  if (layout_.has(WorkspaceTensor::tile_lists)) {
-    if (!arguments.workspace_is_prepared) prepare_workspace();
-    return workspace<int>(WorkspaceTensor::tile_lists);
+  if (visits_lists(run) && tile_lists_ == nullptr) {
+    const bool of_rows = kernel_of(run).pass(run.pass()).block_work == BlockWork::row_tile;
+    tile_lists_ =
+        upload(of_rows ? column_tile_lists(problem, tiling) : row_tile_lists(problem, tiling));
   }
-  return problem.is_packed() ? upload(lists_of(run)) : nullptr;
+  return tile_lists_;
 }
 
 BackwardParameters PassLauncher::backward_parameters() {

@@ -1,4 +1,4 @@
-/// A pass being launched. Internal to kernels/.
+/// A pass, prepared to be launched. Internal to kernels/.
 #pragma once
 
 #include <memory>
@@ -9,24 +9,23 @@
 #include "kernels/backward_parameters.cuh"
 #include "kernels/device/trace_buffer.cuh"
 #include "kernels/kernel_parameters.h"
+#include "kernels/launch.h"
 #include "kernels/launch_resources.h"
-#include "kernels/pass_arguments.h"
 #include "kernels/run_programs.h"
 #include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {
 
 /// Enqueues the launches of a pass, whose arguments have been checked, on its stream, each by its
-/// name among the pass's programs (programs_of()). Keep the object until the last launch is
-/// enqueued. Its functions throw CudaError; those that start a program also throw NotLaunched and
-/// GpuTooSmall.
+/// name among the pass's programs (programs_of()). Its functions throw GpuError.
 class PassLauncher {
  public:
-  explicit PassLauncher(const PassArguments& pass);
+  explicit PassLauncher(PassArguments pass);
   PassLauncher(const PassLauncher&) = delete;  // `problem` and `tiling` refer to its own run
   PassLauncher& operator=(const PassLauncher&) = delete;
 
-  const PassArguments& arguments;
+  const PassArguments arguments;
+  LaunchMarks marks = {};
   const ResolvedRun run;  ///< in the tiling that it uses on the current GPU
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
@@ -42,12 +41,22 @@ class PassLauncher {
 
   /// score_parameters() with score_arrays() in device memory.
   ScoreParameters scores(ScoreUnit unit = ScoreUnit::before_scale);
+  /// The parameters of a forward pass that FlashAttention's kernels share; the others have their
+  /// defaults.
+  template <typename Parameters>
+  Parameters forward_parameters() {
+    return {.shape = forward_shape(problem),
+            .Q = arguments.Q,
+            .K = arguments.K,
+            .V = arguments.V,
+            .O = arguments.O,
+            .scores = scores()};
+  }
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
   /// are contiguous in the workspace.
   BackwardParameters backward_parameters();
-  /// Copies block_sparse2's lists of tiles to the workspace; other kernels have none.
-  void prepare_workspace() const;
-  /// The lists of a block mask, in the workspace, or of packed sequences; otherwise null.
+  /// The lists of tiles that the pass's thread blocks visit, in device memory; null if they visit
+  /// all.
   const int* tile_lists();
 
   /// Whether the launch runs the program with Hopper's instructions.
@@ -60,21 +69,21 @@ class PassLauncher {
       arguments.resources->kernels.start(program, blocks, arguments.stream, parameters...);
     });
   }
-  /// Runs a launch that `enqueue` enqueues, such as a cuBLAS product. after_launch() is
-  /// called even if `enqueue` throws.
+  /// Runs a launch that `enqueue` enqueues, such as a cuBLAS product. marks.after() is called even
+  /// if `enqueue` throws.
   template <typename Enqueue>
   void start_by(std::string_view launch, const Enqueue& enqueue) {
-    const auto call = [&](const auto& hook) {
-      if (hook) hook(launch);
+    const auto call = [&](const auto& mark) {
+      if (mark) mark(launch);
     };
-    call(arguments.before_launch);
+    call(marks.before);
     try {
       enqueue();
     } catch (...) {
-      call(arguments.after_launch);
+      call(marks.after);
       throw;
     }
-    call(arguments.after_launch);
+    call(marks.after);
   }
   /// Starts the launch that records into arguments.trace, if that is not null. Every head has the
   /// same number of the `tiles`; each block computes one, unless `blocks` persistent blocks compute
@@ -102,6 +111,8 @@ class PassLauncher {
   const WorkspaceLayout layout_;
   const std::vector<LaunchProgram> programs_;
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
+  std::optional<ScoreParameters> scores_;                  ///< once uploaded
+  const int* tile_lists_ = nullptr;                        ///< once uploaded
 };
 
 /// The launches of a kernel's forward or backward pass, in kernels/NAME/launch_NAME.cpp.

@@ -6,9 +6,7 @@
 #include "kernels/default_tilings.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
 #include "kernels/flash2/flash2_forward_shared.cuh"
-#include "kernels/gradient_maps.cuh"
 #include "kernels/kernel_parameters.h"
-#include "kernels/tile_lists.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -43,14 +41,6 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
   return ProgramAgents{kFlash2GradientConsumers, kStages};
 }
 
-Index query_box_rows(const ResolvedRun& run) {
-  return run.pass() == PassKind::forward ? kForwardBoxRows : run.tiling.Br;
-}
-
-bool takes_tile_numbers(const ResolvedRun& run) {
-  return run.pass() == PassKind::forward && knobs_of(run.asked).persistent != 0;
-}
-
 Index hopper_heads_at_once(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   const bool together = knobs_of(run.asked).heads_together != 0;
@@ -60,16 +50,18 @@ Index hopper_heads_at_once(const ResolvedRun& run) {
                                      kv_bytes, ceil_div(problem.N, run.tiling.Br));
 }
 
+bool visits_lists(const ResolvedRun& run) {
+  return kernel_of(run).takes_block_mask || run.problem.is_packed();
+}
+
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,
                                        bool traced) {
-  const KernelInfo& kernel = kernel_of(run);
-  // A kernel that accepts block masks visits lists of tiles even without one
-  const LaunchKind kind{.listed = kernel.takes_block_mask || run.problem.is_packed(),
+  const LaunchKind kind{.listed = visits_lists(run),
                         .traced = traced,
                         .hopper = runs_on_hopper(run, target),
                         .knobs = knobs_of(run.asked),
                         .shared_bytes_per_block = target.shared_bytes_per_block};
-  std::vector<LaunchProgram> programs = kernel.programs(run, kind);
+  std::vector<LaunchProgram> programs = kernel_of(run).programs(run, kind);
   if (run.pass() == PassKind::backward && run.problem.heads_per_kv_head() > 1) {
     constexpr int kThreads = 256;
     programs.push_back({"sum_heads",
@@ -92,9 +84,8 @@ std::string_view instructions_of(std::span<const LaunchProgram> programs) {
 
 WorkspaceLayout workspace_layout(const ResolvedRun& run) {
   using enum WorkspaceTensor;
-  const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& p = run.problem;
-  const auto layout_of = kernel.pass(run.pass()).workspace;
+  const auto layout_of = kernel_of(run).pass(run.pass()).workspace;
   WorkspaceLayout layout = layout_of == nullptr ? WorkspaceLayout() : layout_of(run);
   if (run.pass() == PassKind::forward) {
     const bool counts_tiles = has_hopper_program(run, knobs_of(run.asked));
@@ -103,9 +94,6 @@ WorkspaceLayout workspace_layout(const ResolvedRun& run) {
     const Index bytes = p.batch * p.heads * p.N_kv * p.d * size_bytes(p.dtype);
     layout.add(dK_heads, bytes);
     layout.add(dV_heads, bytes);
-  }
-  if (kernel.takes_block_mask) {
-    layout.add(tile_lists, most_list_numbers(p, run.tiling) * Index{sizeof(int)});
   }
   return layout;
 }

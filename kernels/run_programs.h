@@ -39,16 +39,14 @@ struct ProgramAgents {
 /// the consumers share neither rows nor keys.
 std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarget& target);
 
-/// The rows of the boxes in which a program with Hopper's instructions loads a tile of queries.
-Index query_box_rows(const ResolvedRun& run);
-/// Whether a block of such a program obtains the number of each next row tile by an atomic
-/// addition.
-bool takes_tile_numbers(const ResolvedRun& run);
-
 /// The number of heads whose row tiles with the same index are started one after another by
 /// flash2's forward program: several under a causal mask, so that the longest tiles start first
 /// (flash2_hopper_heads_at_once()).
 Index hopper_heads_at_once(const ResolvedRun& run);
+
+/// Whether the run's blocks visit lists of tiles (tile_lists.h): in packed sequences and, even
+/// without a block mask, in kernels that take one.
+bool visits_lists(const ResolvedRun& run);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in launch order, without
 /// cuBLAS's. `traced`: the main launch records into a TraceBuffer.

@@ -69,12 +69,4 @@ TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling) 
   return lists_of(rows);
 }
 
-Index most_list_numbers(const AttentionProblem& problem, const Tiling& tiling) {
-  const Index Tr = ceil_div(problem.N, tiling.Br);
-  const Index Tc = ceil_div(problem.N_kv, tiling.Bc);
-  const Index visits = problem.block_mask ? problem.block_mask->nonzeros() : Tr * Tc;
-  // The beginning of each list, and the end of each
-  return visits + 2 * std::max(Tr, Tc);
-}
-
 }  // namespace attnscope::kernels

@@ -19,7 +19,4 @@ TileLists column_tile_lists(const AttentionProblem& problem, const Tiling& tilin
 /// For each column tile: its row tiles.
 TileLists row_tile_lists(const AttentionProblem& problem, const Tiling& tiling);
 
-/// An upper bound of the number of elements of either array.
-Index most_list_numbers(const AttentionProblem& problem, const Tiling& tiling);
-
 }  // namespace attnscope::kernels

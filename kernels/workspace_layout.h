@@ -30,7 +30,6 @@ enum class WorkspaceTensor : std::uint8_t {
   LSE_split,  ///< split_kv: [B, H, N, splits] in fp32, for as many splits
   next_tile,  ///< flash2 and block_sparse2, forward, with Hopper's own instructions: the number of
               ///< the next row tile
-  tile_lists,  ///< block_sparse2: the lists of tiles (tile_lists.h), with room for the longest
   dP,        ///< standard, backward: as S, and dS overwrites it, if the pass still reads S (for the
              ///< soft cap's slope); else dP overwrites S in the forward pass's workspace
   dQ_accum,  ///< flash2 and block_sparse2, backward: [B, H, N, d] in fp32, N and d rounded up to

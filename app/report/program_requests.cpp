@@ -48,7 +48,9 @@ std::vector<Bytes> requests_beyond_tiles(const SimulationReport& model, const Gp
                                          const RecordingRow& run) {
   std::vector<Bytes> requests(model.launches.size());
   if (!run.measurement || run.measurement->instructions != kernels::kHopper) return requests;
-  const BulkBoxes boxes{kernels::query_box_rows(model.run), kernels::kBoxColumns};
+  const bool forward = model.run.pass() == PassKind::forward;
+  const BulkBoxes boxes{forward ? kernels::kForwardBoxRows : model.run.tiling.Br,
+                        kernels::kBoxColumns};
   LaunchesBeyondTiles beyond(requests.size());
   if (!fills_boxes(model.run, boxes)) beyond = count_beyond_tiles(model.run, gpu, boxes);
   for (std::size_t index = 0; index < requests.size(); ++index) {
@@ -58,7 +60,8 @@ std::vector<Bytes> requests_beyond_tiles(const SimulationReport& model, const Gp
     if (launch.flops.matmul == 0) continue;  // not a program with Hopper's instructions
     requests[index] += of_boxes;
     requests[index] += of_added_pieces;
-    if (kernels::takes_tile_numbers(model.run)) {
+    // A persistent block obtains the number of each next row tile by an atomic addition
+    if (forward && kernels::knobs_of(model.run.asked).persistent != 0) {
       requests[index].write_bytes += kSectorBytes * launch.thread_blocks;
     }
   }

@@ -13,18 +13,14 @@ void launch_flash1(PassLauncher& pass) {
   const DType carried = carries_fp32 ? DType::fp32 : problem.dtype;
   const Index columns =
       carries_fp32 ? flash1_carried_columns(static_cast<int>(problem.d)) : problem.d;
-  const Flash1Parameters parameters{.shape = forward_shape(problem),
-                                    .Q = arguments.Q,
-                                    .K = arguments.K,
-                                    .V = arguments.V,
-                                    .O = carries_fp32
-                                             ? contiguous_view(pass.workspace(WorkspaceTensor::O),
-                                                               problem.heads, problem.N, columns)
-                                             : arguments.O,
-                                    .m = pass.workspace<float>(WorkspaceTensor::m),
-                                    .l = pass.workspace<float>(WorkspaceTensor::l),
-                                    .scores = pass.scores(),
-                                    .row_tiles = pass.tile_lists()};
+  auto parameters = pass.forward_parameters<Flash1Parameters>();
+  if (carries_fp32) {
+    parameters.O =
+        contiguous_view(pass.workspace(WorkspaceTensor::O), problem.heads, problem.N, columns);
+  }
+  parameters.m = pass.workspace<float>(WorkspaceTensor::m);
+  parameters.l = pass.workspace<float>(WorkspaceTensor::l);
+  parameters.row_tiles = pass.tile_lists();
 
   const Index rows = problem.batch * problem.heads * problem.N;
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);

@@ -33,15 +33,9 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
 
 void launch_flash2(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
-  const PassArguments& arguments = pass.arguments;
-  const ForwardParameters parameters{.shape = forward_shape(problem),
-                                     .Q = arguments.Q,
-                                     .K = arguments.K,
-                                     .V = arguments.V,
-                                     .O = arguments.O,
-                                     .LSE = arguments.LSE_dev,
-                                     .column_tiles = pass.tile_lists(),
-                                     .scores = pass.scores()};
+  auto parameters = pass.forward_parameters<ForwardParameters>();
+  parameters.LSE = pass.arguments.LSE_dev;
+  parameters.column_tiles = pass.tile_lists();
   const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br);
   if (pass.runs_on_hopper("forward")) {
     launch_on_hopper(pass, parameters, blocks);

@@ -12,11 +12,11 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   }
   const auto architecture =
       architecture_.empty() ? architecture_here(compute_capability()) : architecture_;
-  if (!architecture) throw NotLaunched(architecture.error());
+  if (!architecture) throw GpuError(architecture.error());
   KernelProgram here = program;
   here.architecture = architecture.value();
   const auto obtained = compiler_.obtain(here);
-  if (!obtained) throw NotLaunched(obtained.error());
+  if (!obtained) throw GpuError(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
   const std::string& code = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
   cudaLibrary_t library = nullptr;
@@ -30,15 +30,15 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {
-  if (!block.limit.empty()) throw GpuTooSmall(block.limit);
+  if (!block.limit.empty()) throw GpuError(unavailable("in this GPU's tiling, {}", block.limit));
   constexpr Index kDefaultSharedBytes = 48 * 1024;
   const auto* const function = reinterpret_cast<const void*>(loaded(block.program));
   if (block.shared_bytes > kDefaultSharedBytes) {
     const Index most_bytes = device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     if (block.shared_bytes > most_bytes) {
-      throw GpuTooSmall(
-          fmt::format("a thread block needs {} bytes of shared memory and this GPU gives "
-                      "it at most {}; choose a smaller tiling or {}",
+      throw GpuError(
+          unavailable("a thread block needs {} bytes of shared memory and this GPU gives it at "
+                      "most {}; choose a smaller tiling or {}",
                       block.shared_bytes, most_bytes, field_name("head_dim")));
     }
     ATTNSCOPE_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -28,7 +28,7 @@ class CompiledKernels {
   KernelCompiler& compiler() { return compiler_; }
 
   /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters
-  /// have exactly the kernel's types. Throws NotLaunched, CudaError and GpuTooSmall.
+  /// have exactly the kernel's types. Throws GpuError.
   template <typename... Parameters>
   void start(const BlockProgram& block, Index blocks, void* stream,
              const Parameters&... parameters) {

@@ -11,26 +11,20 @@
 
 namespace attnscope::kernels {
 
-/// A failed CUDA call; what() gives the expression, its source location and CUDA's name for the
-/// error.
-class CudaError : public std::runtime_error {
+/// Something that the GPU or a library did not do; what() is the error's message.
+class GpuError : public std::runtime_error {
+ public:
+  explicit GpuError(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
+  Error error;
+};
+
+/// A failed CUDA call; the message gives the expression, its source location and CUDA's name for
+/// the error.
+class CudaError : public GpuError {
  public:
   CudaError(cudaError_t error_code, const std::string& message)
-      : std::runtime_error(message), code(error_code) {}
+      : GpuError(failed(message)), code(error_code) {}
   cudaError_t code;
-};
-
-/// A kernel needs more than this GPU has; what() names the resource and an alternative.
-class GpuTooSmall : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
-/// A library that a launch needs (NVRTC, cuBLAS) is missing, too old, or fails.
-class NotLaunched : public std::runtime_error {
- public:
-  explicit NotLaunched(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
-  Error error;
 };
 
 /// Properties of the current device. They throw CudaError.

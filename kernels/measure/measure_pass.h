@@ -2,7 +2,7 @@
 /// Session::run().
 #pragma once
 
-#include "kernels/measure/pass.h"
+#include "kernels/launch.h"
 #include "kernels/measure/session.h"
 #include "kernels/recording/measurement.h"
 

@@ -51,7 +51,7 @@ std::optional<Error> Session::guarded(const std::function<std::optional<Error>()
   std::optional<Error> error;
   try {
     error = work();
-  } catch (const NotLaunched& failure) {
+  } catch (const GpuError& failure) {
     error = failure.error;
   } catch (const std::bad_alloc&) {
     error = failed("out of host memory");

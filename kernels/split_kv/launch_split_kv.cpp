@@ -9,19 +9,13 @@ namespace attnscope::kernels {
 
 void launch_split_kv(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
-  const PassArguments& arguments = pass.arguments;
   const Index splits =
       split_count(problem, pass.tiling, device_attribute(cudaDevAttrMultiProcessorCount));
-  const SplitKvParameters parameters{.shape = forward_shape(problem),
-                                     .Q = arguments.Q,
-                                     .K = arguments.K,
-                                     .V = arguments.V,
-                                     .O = arguments.O,
-                                     .LSE = arguments.LSE_dev,
-                                     .splits = static_cast<int>(splits),
-                                     .O_split = pass.workspace<float>(WorkspaceTensor::O_split),
-                                     .LSE_split = pass.workspace<float>(WorkspaceTensor::LSE_split),
-                                     .scores = pass.scores()};
+  auto parameters = pass.forward_parameters<SplitKvParameters>();
+  parameters.LSE = pass.arguments.LSE_dev;
+  parameters.splits = static_cast<int>(splits);
+  parameters.O_split = pass.workspace<float>(WorkspaceTensor::O_split);
+  parameters.LSE_split = pass.workspace<float>(WorkspaceTensor::LSE_split);
 
   // A block owns a row tile and a split of a head
   const Index heads = problem.batch * problem.heads;

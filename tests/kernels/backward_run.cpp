@@ -116,19 +116,21 @@ BackwardRun run_backward(const BackwardCase& backward_case, const AttentionProbl
   arguments.dV = dV.view();
   arguments.workspace_dev = workspace.data_dev();
   arguments.workspace_bytes = workspace.bytes();
-  arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
+  const Pass pass = prepared_pass(arguments);
+  const LaunchMarks marks{
+      .before = [&](std::string_view name) { run.launches.emplace_back(name); }};
   std::vector<std::byte> first_dQ, first_dK, first_dV;
   HeadTensor first_dQ_values;
-  for (int pass = 0; pass < backward_case.passes; ++pass) {
+  for (int n = 0; n < backward_case.passes; ++n) {
     run.launches.clear();
     for (DeviceTensor* const gradient : {&dQ, &dK, &dV}) gradient->poison();
-    const auto error = launch(arguments);
+    const auto error = pass(marks);
     EXPECT_FALSE(error) << describe(backward_case) << ": " << error->message;
     ATTNSCOPE_CUDA(cudaDeviceSynchronize());
     run.dQ_bytes = dQ.bytes();
     run.dK_bytes = dK.bytes();
     run.dV_bytes = dV.bytes();
-    if (pass == 0) {
+    if (n == 0) {
       first_dQ = run.dQ_bytes;
       first_dK = run.dK_bytes;
       first_dV = run.dV_bytes;

@@ -81,14 +81,16 @@ ForwardRun run_forward(const ForwardCase& forward_case, const AttentionProblem& 
   arguments.workspace_dev = workspace.data_dev();
   arguments.workspace_bytes = workspace.bytes();
   arguments.stream = forward_case.stream;
-  arguments.before_launch = [&](std::string_view name) { run.launches.emplace_back(name); };
+  const Pass pass = prepared_pass(arguments);
+  const LaunchMarks marks{
+      .before = [&](std::string_view name) { run.launches.emplace_back(name); }};
   std::vector<std::byte> first_O, first_LSE;
   for (int n = 0; n < forward_case.runs; ++n) {
     run.launches.clear();
     O.poison();
     LSE.poison();
     workspace.fill_bytes(0xff);
-    const auto error = launch(arguments);
+    const auto error = pass(marks);
     EXPECT_FALSE(error) << describe(forward_case) << ": " << error->message;
     ATTNSCOPE_CUDA(cudaDeviceSynchronize());
     run.O_bytes = O.bytes();

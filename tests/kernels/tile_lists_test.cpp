@@ -3,11 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/default_tilings.h"
-#include "kernels/run_programs.h"
 #include "reference/block_pattern.h"
 #include "sim/ops/tile_grid.h"
-#include "tests/support/kernel_run.h"
 #include "tests/support/listed_block_mask.h"
 
 namespace attnscope::kernels {
@@ -47,10 +44,6 @@ void expect_the_schedules_tiles(const AttentionProblem& problem) {
     const auto is_empty = [&](std::int32_t i) { return grid.empty(i, j); };
     EXPECT_EQ(list_of(rows, j), tiles_of(grid.row_tiles_for(j), is_empty)) << "column tile " << j;
   }
-  if (problem.block_mask == nullptr) return;
-  const Index most = most_list_numbers(problem, kListedTiling);
-  EXPECT_LE(static_cast<Index>(columns.size()), most);
-  EXPECT_LE(static_cast<Index>(rows.size()), most);
 }
 
 TEST(TileLists, AreTheTilesThatTheScheduleVisits) {
@@ -102,34 +95,6 @@ TEST(TileLists, OfEmptyTilesHoldTheEndAlone) {
   problem.block_mask = test::listed_block_mask(kListedTiling, 3, {{0, 2}, {}, {2}});
   EXPECT_EQ(column_tile_lists(problem, kListedTiling), (TileLists{3, 6, 7, 0, 2, -1, -1, 2, -1}));
   EXPECT_EQ(row_tile_lists(problem, kListedTiling), (TileLists{3, 5, 6, 0, -1, -1, 0, 2, -1}));
-}
-
-TEST(TileLists, HaveRoomInTheTilingOrInEveryDefaultOne) {
-  const AttentionProblem plain{.N = 320, .N_kv = 640, .d = 64, .dtype = DType::bf16, .mask = {}};
-  AttentionProblem capped = plain;
-  capped.score.soft_cap = 30;
-  AttentionProblem packed = plain;
-  packed.cu_seqlens_q = {0, 100, 320};
-  packed.cu_seqlens_k = {0, 500, 640};
-  const KernelInfo& kernel = *find_kernel("block_sparse2");
-  for (AttentionProblem problem : {plain, capped, packed}) {
-    for (const Index d : {16, 32, 64, 96, 100, 128, 192, 256}) {
-      problem.d = d;
-      for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-        const auto expect_room = [&](const Tiling& tiling, const std::optional<Tiling>& asked) {
-          const Index most = most_list_numbers(problem, tiling);
-          EXPECT_LE(static_cast<Index>(column_tile_lists(problem, tiling).size()), most) << d;
-          EXPECT_LE(static_cast<Index>(row_tile_lists(problem, tiling).size()), most) << d;
-          const ResolvedRun run = test::kernel_run(kernel.name, problem, pass, asked);
-          EXPECT_LE(static_cast<std::size_t>(most) * sizeof(int), workspace_bytes(run)) << d;
-        };
-        for (const Tiling& tiling : default_tilings(kernel, pass, problem)) {
-          expect_room(tiling, std::nullopt);
-        }
-        expect_room({16, 48}, Tiling{16, 48});
-      }
-    }
-  }
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/launch.h"
 #include "kernels/measure/counters/counter_plan.h"
-#include "kernels/measure/pass.h"
 #include "kernels/measure/timing/conditioning.h"
 #include "kernels/recording/measurement.h"
 #include "reference/result.h"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/measure/pass.h"
+#include "kernels/launch.h"
 #include "kernels/measure/stream.h"
 #include "kernels/recording/measurement.h"
 #include "reference/result.h"

@@ -72,7 +72,7 @@ Pass BackwardTensors::pass(const Session& session, const TraceBuffer* trace) con
   arguments.workspace_dev = workspace_.data_dev();
   arguments.workspace_bytes = workspace_.bytes();
   arguments.trace = trace;
-  return prepared_pass(std::move(arguments));
+  return prepared_pass(arguments);
 }
 
 std::vector<double> BackwardTensors::fetch(CheckedTensor tensor, Index b, Index h, Index begin,

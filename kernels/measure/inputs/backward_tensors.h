@@ -20,8 +20,7 @@ class BackwardTensors {
 
   /// Runs the forward pass, whose O, LSE and workspace the backward pass reads.
   std::optional<Error> run_forward(const Session& session) const;
-  /// The pass on the current workspace, as in ForwardTensors::pass(). With a trace, its main launch
-  /// records into it; the buffer must outlive the pass.
+  /// The pass, as in ForwardTensors::pass().
   Pass pass(const Session& session, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of either pass as doubles.

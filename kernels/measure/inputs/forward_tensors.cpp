@@ -6,7 +6,6 @@
 
 #include "kernels/catalog.h"
 #include "kernels/kernel_parameters.h"
-#include "kernels/launch.h"
 #include "kernels/measure/check/stored_values.h"
 #include "kernels/measure/inputs/input_generator.h"
 #include "kernels/run_programs.h"
@@ -38,16 +37,6 @@ std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index 
   ATTNSCOPE_CUDA(cudaMemcpy(bytes.data(), from + static_cast<std::size_t>(first) * element_bytes,
                             bytes.size(), cudaMemcpyDeviceToHost));
   return values_of(dtype, bytes);
-}
-
-Pass prepared_pass(PassArguments arguments) {
-  arguments.workspace_is_prepared = !prepare_workspace(arguments);
-  return [arguments = std::move(arguments)](const LaunchMarks& marks) {
-    PassArguments marked = arguments;
-    marked.before_launch = marks.before;
-    marked.after_launch = marks.after;
-    return launch(marked);
-  };
 }
 
 std::optional<Error> check_free_memory(std::size_t needed_bytes, std::size_t workspace_bytes) {
@@ -142,7 +131,7 @@ PassArguments ForwardTensors::arguments(const Session& session, bool with_lse) c
 Pass ForwardTensors::pass(const Session& session, bool with_lse, const TraceBuffer* trace) const {
   PassArguments prepared = arguments(session, with_lse);
   prepared.trace = trace;
-  return prepared_pass(std::move(prepared));
+  return prepared_pass(prepared);
 }
 
 const DeviceBuffer& ForwardTensors::buffer(CheckedTensor tensor) const {

@@ -6,19 +6,15 @@
 
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/device_buffer.h"
+#include "kernels/launch.h"
 #include "kernels/measure/check/row_check.h"
-#include "kernels/measure/pass.h"
 #include "kernels/measure/session.h"
-#include "kernels/pass_arguments.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
 
 /// `count` values of the type from a buffer's element `first` on, as doubles.
 std::vector<double> fetch_values(const DeviceBuffer& buffer, DType dtype, Index first, Index count);
-
-/// The pass on its current workspace, which this function prepares.
-Pass prepared_pass(PassArguments arguments);
 
 /// An error if `needed_bytes` (including `workspace_bytes` of workspace) exceed the free memory,
 /// else nothing.
@@ -44,8 +40,8 @@ class ForwardTensors {
   /// The arguments of the pass. Without `with_lse`, kernels that write LSE only on request do not
   /// write it.
   PassArguments arguments(const Session& session, bool with_lse) const;
-  /// The pass on the current workspace, which is already prepared. With a trace, its main launch
-  /// records into it; the buffer must outlive the pass.
+  /// The pass; the tensors must outlive it. With a trace, its main launch records into it; the
+  /// buffer must outlive the pass, too.
   Pass pass(const Session& session, bool with_lse, const TraceBuffer* trace = nullptr) const;
 
   /// Rows of a tensor of the forward pass as doubles.

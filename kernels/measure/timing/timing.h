@@ -1,7 +1,7 @@
 /// Times a pass with CUDA events, and reads the SM clock during it.
 #pragma once
 
-#include "kernels/measure/pass.h"
+#include "kernels/launch.h"
 #include "kernels/measure/timing/conditioning.h"
 #include "kernels/measure/timing/sm_clock.h"
 #include "kernels/recording/measurement.h"

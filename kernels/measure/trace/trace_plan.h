@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 
 /// The buffers of one traced launch.
 struct TracePlan {
-  std::string_view launch;     ///< its name, as in ForwardArguments::before_launch
+  std::string_view launch;     ///< its name, as in LaunchMarks
   Tiling tiling;               ///< of the pass
   Index blocks = 0;            ///< of the grid, at most
   Index events_per_block = 0;  ///< at most
