@@ -53,11 +53,9 @@ std::optional<Error> check_memory(const PassArguments& arguments) {
   for (const auto& [name, tensor] : std::span(tensors).first(backward ? 8 : 4)) {
     if (auto error = check_tensor(name, tensor, run.problem.d, run.problem.dtype)) return error;
   }
-  if (arguments.LSE_dev == nullptr && backward) {
-    return invalid_request("LSE is a null pointer; a backward pass reads it");
-  }
-  if (arguments.LSE_dev == nullptr && kernel.always_writes_lse) {
-    return invalid_request("LSE is a null pointer; kernel {} always writes it", kernel.name);
+  if (arguments.LSE_dev == nullptr && (backward || kernel.always_writes_lse)) {
+    return invalid_request("LSE is a null pointer; the {} pass of kernel {} {} it",
+                           to_string(run.pass()), kernel.name, backward ? "reads" : "writes");
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
 

@@ -23,9 +23,8 @@ ProgramTarget target_of(const PassArguments& arguments) {
   return target;
 }
 
-ResolvedRun run_on_gpu(const PassArguments& arguments) {
-  ResolvedRun run = arguments.run;
-  run.tiling = tiling_on_gpu(run, target_of(arguments));
+ResolvedRun run_on_gpu(ResolvedRun run, const ProgramTarget& target) {
+  run.tiling = tiling_on_gpu(run, target);
   return run;
 }
 
@@ -33,9 +32,10 @@ ResolvedRun run_on_gpu(const PassArguments& arguments) {
 
 PassLauncher::PassLauncher(PassArguments pass)
     : arguments(std::move(pass)),
-      run(run_on_gpu(arguments)),
+      target(target_of(arguments)),
+      run(run_on_gpu(arguments.run, target)),
       layout_(workspace_layout(run)),
-      programs_(programs_of(run, target_of(arguments), arguments.trace != nullptr)) {}
+      programs_(programs_of(run, target, arguments.trace != nullptr)) {}
 
 const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
   const auto found = std::ranges::find(programs_, launch, &LaunchProgram::launch);
@@ -48,8 +48,7 @@ bool PassLauncher::runs_on_hopper(std::string_view launch) const {
 }
 
 Index PassLauncher::blocks_at_once(std::string_view launch) const {
-  return arguments.resources->kernels.resident_blocks(program_of(launch)) *
-         device_attribute(cudaDevAttrMultiProcessorCount);
+  return arguments.resources->kernels.resident_blocks(program_of(launch)) * target.sm_count;
 }
 
 void* PassLauncher::forward_workspace(WorkspaceTensor tensor) const {

@@ -26,7 +26,8 @@ class PassLauncher {
 
   const PassArguments arguments;
   LaunchMarks marks = {};
-  const ResolvedRun run;  ///< in the tiling that it uses on the current GPU
+  const ProgramTarget target;  ///< the current GPU
+  const ResolvedRun run;       ///< in the tiling that it uses on the current GPU
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
 
@@ -39,7 +40,7 @@ class PassLauncher {
   /// The same in the forward pass's workspace, for a backward pass.
   void* forward_workspace(WorkspaceTensor tensor) const;
 
-  /// score_parameters() with score_arrays() in device memory.
+  /// score_parameters() with score_arrays() in device memory; a pass has scores in one unit.
   ScoreParameters scores(ScoreUnit unit = ScoreUnit::before_scale);
   /// The parameters of a forward pass that FlashAttention's kernels share; the others have their
   /// defaults.

@@ -3,7 +3,6 @@
 #include <bit>
 
 #include "kernels/flash2/flash2_hopper_parameters.cuh"
-#include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
 #include "kernels/pass_launcher.h"
 
@@ -71,7 +70,7 @@ void launch_flash2_backward(PassLauncher& pass) {
     Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more
     // heads would not fit in L2. A trace derives a block's head from its number.
-    const Index at_once = device_attribute(cudaDevAttrMultiProcessorCount) * heads / column_blocks;
+    const Index at_once = pass.target.sm_count * heads / column_blocks;
     if (pass.arguments.trace == nullptr) {
       hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, heads));
     }

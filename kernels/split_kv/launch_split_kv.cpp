@@ -1,6 +1,5 @@
 #include <bit>
 
-#include "kernels/host/cuda_check.h"
 #include "kernels/pass_launcher.h"
 #include "kernels/split_kv/split_kv_parameters.cuh"
 #include "reference/key_splits.h"
@@ -9,8 +8,7 @@ namespace attnscope::kernels {
 
 void launch_split_kv(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
-  const Index splits =
-      split_count(problem, pass.tiling, device_attribute(cudaDevAttrMultiProcessorCount));
+  const Index splits = split_count(problem, pass.tiling, pass.target.sm_count);
   auto parameters = pass.forward_parameters<SplitKvParameters>();
   parameters.LSE = pass.arguments.LSE_dev;
   parameters.splits = static_cast<int>(splits);

@@ -59,7 +59,7 @@ class CublasHandles {
 
  private:
   std::mutex mutex_;
-  std::optional<Result<CublasLibrary>> library_;      ///< set by the first attempt to load it
+  std::optional<Result<CublasLibrary>> library_;            ///< set by the first attempt to load it
   std::map<void*, std::shared_ptr<CublasHandle>> handles_;  ///< by stream
 };
 

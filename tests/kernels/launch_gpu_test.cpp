@@ -225,7 +225,8 @@ TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
   arguments.run = test::kernel_run("flash2", problem, PassKind::backward);
   arguments.Q = arguments.K = arguments.V = arguments.O = arguments.dO = tensor.view();
   arguments.dQ = arguments.dK = arguments.dV = tensor.view();
-  EXPECT_EQ(refusal("flash2", arguments), "LSE is a null pointer; a backward pass reads it");
+  EXPECT_EQ(refusal("flash2", arguments),
+            "LSE is a null pointer; the backward pass of kernel flash2 reads it");
   arguments.LSE_dev = static_cast<float*>(tensor.view().data_dev);
   EXPECT_EQ(refusal("flash2", arguments), "the workspace has 0 bytes; kernel flash2 needs 4608");
   EXPECT_EQ(refusal("standard", arguments),
