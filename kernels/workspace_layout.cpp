@@ -1,11 +1,8 @@
 #include "kernels/workspace_layout.h"
 
-#include <algorithm>
-
 #include "kernels/backward_parameters.cuh"
 #include "kernels/flash1/flash1_parameters.cuh"
 #include "kernels/split_kv/split_kv_parameters.cuh"
-#include "reference/check.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {
@@ -32,12 +29,8 @@ WorkspaceLayout::WorkspaceLayout(
 void WorkspaceLayout::add(WorkspaceTensor tensor, Index bytes) {
   if (bytes == 0) return;
   offsets_.emplace(tensor, bytes_);
-  bytes_ += align_up(static_cast<std::size_t>(bytes));
-}
-
-std::size_t WorkspaceLayout::offset(WorkspaceTensor tensor) const {
-  ATTNSCOPE_CHECK(has(tensor), ==, true);
-  return offsets_.at(tensor);
+  const std::size_t last = bytes_ + static_cast<std::size_t>(bytes) - 1;
+  bytes_ = (last / kWorkspaceAlignment + 1) * kWorkspaceAlignment;
 }
 
 WorkspaceLayout standard_workspace(const ResolvedRun& run) {

@@ -14,10 +14,6 @@ namespace attnscope::kernels {
 /// Every tensor of a workspace begins at a multiple of this.
 inline constexpr std::size_t kWorkspaceAlignment = 256;
 
-constexpr std::size_t align_up(std::size_t bytes) {
-  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-}
-
 enum class WorkspaceTensor : std::uint8_t {
   S,          ///< standard: [B, H, N, N_kv] in the problem's precision
   P,          ///< as S; all three are in use at the same time
@@ -51,7 +47,7 @@ class WorkspaceLayout {
 
   bool has(WorkspaceTensor tensor) const { return offsets_.contains(tensor); }
   /// It is a programming error if the tensor has no place.
-  std::size_t offset(WorkspaceTensor tensor) const;
+  std::size_t offset(WorkspaceTensor tensor) const { return offsets_.at(tensor); }
   std::size_t bytes() const { return bytes_; }
 
  private:
