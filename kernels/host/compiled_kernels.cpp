@@ -5,11 +5,9 @@
 namespace attnscope::kernels {
 
 cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = kernels_.find(program);
-    if (found != kernels_.end()) return found->second.kernel;
-  }
+  const std::lock_guard lock(mutex_);
+  auto& [library, kernel] = kernels_[program];
+  if (kernel != nullptr) return kernel;
   const auto architecture =
       architecture_.empty() ? architecture_here(compute_capability()) : architecture_;
   if (!architecture) throw GpuError(architecture.error());
@@ -19,14 +17,12 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   if (!obtained) throw GpuError(obtained.error());
   const CompiledKernel& compiled = *obtained.value().kernel;
   const std::string& code = compiled.cubin.empty() ? compiled.ptx : compiled.cubin;
-  cudaLibrary_t library = nullptr;
+  cudaLibrary_t loaded = nullptr;
   ATTNSCOPE_CUDA(
-      cudaLibraryLoadData(&library, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
-  LoadedKernel kernel{Library(library), nullptr};
-  ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel.kernel, library, compiled.entry.c_str()));
-  const std::lock_guard lock(mutex_);
-  // If another thread was first, its kernel remains
-  return kernels_.try_emplace(program, std::move(kernel)).first->second.kernel;
+      cudaLibraryLoadData(&loaded, code.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+  library.reset(loaded);
+  ATTNSCOPE_CUDA(cudaLibraryGetKernel(&kernel, loaded, compiled.entry.c_str()));
+  return kernel;
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {

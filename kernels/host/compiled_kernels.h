@@ -16,8 +16,8 @@
 
 namespace attnscope::kernels {
 
-/// Any thread may use it while its GPU is the current device. Threads that start different kernels
-/// do not wait for each other's compilation.
+/// Any thread may use it while its GPU is the current device. A kernel is loaded by one thread at a
+/// time.
 class CompiledKernels {
  public:
   /// Compiles for `architecture`, "compute_90", or else for the GPU's own.
@@ -54,7 +54,7 @@ class CompiledKernels {
   using Library = std::unique_ptr<std::remove_pointer_t<cudaLibrary_t>, Unload>;
   struct LoadedKernel {
     Library library;
-    cudaKernel_t kernel;
+    cudaKernel_t kernel = nullptr;
   };
 
   const std::string architecture_;
