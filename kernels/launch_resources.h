@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/host/compiled_kernels.h"
-#include "kernels/host/device_table.h"
+#include "kernels/host/device_buffer.h"
 #include "kernels/standard/cublas_library.h"
 
 namespace attnscope::kernels {

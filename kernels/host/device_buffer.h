@@ -1,8 +1,13 @@
-/// Device memory that frees itself. Internal to kernels/ and the GPU tests.
+/// Device memory that frees itself, and read-only arrays that launches share. Internal to kernels/
+/// and the GPU tests.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
 
 #include "kernels/host/cuda_check.h"
 
@@ -41,6 +46,21 @@ class DeviceBuffer {
   };
   std::unique_ptr<void, Free> data_dev_;
   std::size_t bytes_ = 0;
+};
+
+/// Read-only arrays on one GPU (slopes, boundaries of sequences, lists of tiles), shared by
+/// launches with the same content. Any thread may use it.
+class DeviceTables {
+ public:
+  /// The bytes in the current device's memory, 256-byte aligned: uploaded by the first call and
+  /// reused by later calls with the same content. The caller must keep the buffer until its launch
+  /// is enqueued; cudaFree() waits for work that uses it. Throws CudaError.
+  std::shared_ptr<const DeviceBuffer> find_or_upload(std::span<const std::byte> bytes);
+
+ private:
+  std::mutex mutex_;  ///< guards the members below
+  std::map<std::vector<std::byte>, std::shared_ptr<const DeviceBuffer>> tables_;  ///< by content
+  std::size_t bytes_ = 0;                                                         ///< of all
 };
 
 }  // namespace attnscope::kernels

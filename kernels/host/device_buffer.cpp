@@ -1,4 +1,4 @@
-#include "kernels/host/device_table.h"
+#include "kernels/host/device_buffer.h"
 
 #include <utility>
 
