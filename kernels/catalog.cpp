@@ -48,7 +48,6 @@ constexpr KernelPass listed(KernelPass pass) {
 
 constexpr std::array kCatalog{
     KernelInfo{.name = "standard",
-               .algorithm = "standard",
                .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
                        "mask-and-softmax kernel",
                .fp32_scores = TakesScores::all,
@@ -61,7 +60,6 @@ constexpr std::array kCatalog{
                                       .workspace = standard_backward_workspace},
                .programs = standard_programs},
     KernelInfo{.name = "flash1",
-               .algorithm = "flash1",
                .idea = "S and P stay on chip; K and V are loaded once; O, m and l travel through "
                        "HBM in every pass over j",
                .honours_carry = true,
@@ -82,14 +80,12 @@ constexpr std::array kCatalog{
                                       .hopper_supports = flash1_backward_on_hopper},
                .programs = flash1_programs},
     KernelInfo{.name = "flash2",
-               .algorithm = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile has its "
                        "own thread block",
                .forward = kFlash2Forward,
                .backward = kFlash2Backward,
                .programs = flash2_programs},
     KernelInfo{.name = "block_sparse2",
-               .algorithm = "block_sparse2",
                .idea =
                    "flash2's program on the tiles that a block mask keeps: each row tile walks a "
                    "list of its column tiles",
@@ -98,7 +94,6 @@ constexpr std::array kCatalog{
                .backward = listed(kFlash2Backward),
                .programs = flash2_programs},
     KernelInfo{.name = "split_kv",
-               .algorithm = "split_kv",
                .idea = "for few queries: the keys are cut into splits, one per thread block; a "
                        "second launch merges their outputs, weighted by their LSE",
                .scores = TakesScores::decoding,
@@ -126,14 +121,14 @@ bool KernelPass::has_hopper_program(const AttentionProblem& problem, const Tilin
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {
   std::vector<const Knob*> own;
   for (const Knob& knob : all_knobs()) {
-    if (has_knob(knob, kind)) own.push_back(&knob);
+    if (has_knob(knob.name, kind)) own.push_back(&knob);
   }
   return own;
 }
 
-bool KernelInfo::has_knob(const Knob& knob, PassKind kind) const {
+bool KernelInfo::has_knob(std::string_view knob, PassKind kind) const {
   const auto has = [&](const KernelPass& own) {
-    return std::ranges::find(own.knobs, knob.name) != own.knobs.end();
+    return std::ranges::find(own.knobs, knob) != own.knobs.end();
   };
   return (kind != PassKind::backward && has(forward)) ||
          (kind != PassKind::forward && backward && has(*backward));
@@ -141,6 +136,12 @@ bool KernelInfo::has_knob(const Knob& knob, PassKind kind) const {
 
 std::span<const KernelInfo> catalog() {
   return kCatalog;
+}
+
+std::vector<std::string> kernel_names() {
+  std::vector<std::string> names;
+  for (const KernelInfo& kernel : kCatalog) names.emplace_back(kernel.name);
+  return names;
 }
 
 const KernelInfo* find_kernel(std::string_view name) {

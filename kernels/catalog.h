@@ -80,9 +80,8 @@ struct KernelPass {
 
 /// One kernel: its forward pass and, if it has one, its backward pass.
 struct KernelInfo {
-  std::string_view name;                  ///< "standard", "flash1", ..., as catalog.cpp lists them
-  std::string_view algorithm;             ///< name of its schedule in sim/schedule/catalog
-  std::string_view idea;                  ///< one sentence: what changed from the kernel before it
+  std::string_view name;  ///< that of its algorithm, and of its schedule in sim/schedule/catalog
+  std::string_view idea;  ///< one sentence: what changed from the kernel before it
   TakesScores scores = TakesScores::all;  ///< in 16-bit precision
   TakesScores fp32_scores = TakesScores::none;
   bool honours_carry = false;
@@ -104,11 +103,13 @@ struct KernelInfo {
   }
   /// The switches of a pass; for both passes, each switch once.
   std::vector<const Knob*> knobs(PassKind kind) const;
-  bool has_knob(const Knob& knob, PassKind kind) const;
+  bool has_knob(std::string_view knob, PassKind kind) const;
 };
 
 /// Every kernel, simplest first.
 std::span<const KernelInfo> catalog();
+std::vector<std::string> kernel_names();
+/// Null if there is none.
 const KernelInfo* find_kernel(std::string_view name);
 
 /// Whether the kernel has the pass in this precision; for `both`, whether it has the forward pass.

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "kernels/default_tilings.h"
@@ -15,29 +16,19 @@
 
 namespace attnscope::kernels {
 
-std::vector<std::string> kernel_algorithms() {
-  std::vector<std::string> names;
-  for (const KernelInfo& kernel : catalog()) names.emplace_back(kernel.algorithm);
-  return names;
-}
-
 Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
-  if (!spec.kernel.empty()) {
-    const KernelInfo* named = find_kernel(spec.kernel);
-    if (named == nullptr) {
-      std::vector<std::string> names;
-      for (const KernelInfo& kernel : catalog()) names.emplace_back(kernel.name);
-      return invalid_field(ErrorCode::unknown_name, "kernel",
-                           unknown_name_message("kernel", spec.kernel, names));
-    }
-    if (named->algorithm == spec.algorithm) return named;
-    return invalid_field(ErrorCode::contradiction, "kernel", "kernel {} computes {}; {} is {}",
-                         named->name, named->algorithm, field_name("algorithm"), spec.algorithm);
+  const KernelInfo* const kernel = find_kernel(spec.kernel.empty() ? spec.algorithm : spec.kernel);
+  if (kernel != nullptr && kernel->name == spec.algorithm) return kernel;
+  if (kernel != nullptr) {
+    return invalid_field(ErrorCode::contradiction, "kernel", "kernel {0} computes {0}; {1} is {2}",
+                         kernel->name, field_name("algorithm"), spec.algorithm);
   }
-  const auto found = std::ranges::find(catalog(), spec.algorithm, &KernelInfo::algorithm);
-  if (found != catalog().end()) return &*found;
+  if (!spec.kernel.empty()) {
+    return invalid_field(ErrorCode::unknown_name, "kernel",
+                         unknown_name_message("kernel", spec.kernel, kernel_names()));
+  }
   return invalid_field(ErrorCode::not_applicable, "algorithm", "{} has no kernel; these have: {}",
-                       spec.algorithm, fmt::join(kernel_algorithms(), ", "));
+                       spec.algorithm, fmt::join(kernel_names(), ", "));
 }
 
 std::vector<const Knob*> available_knobs(const RunSpec& spec) {
@@ -48,49 +39,43 @@ std::vector<const Knob*> available_knobs(const RunSpec& spec) {
 
 namespace {
 
-Error refused(const std::string& message) {
-  return invalid_field(ErrorCode::not_applicable, "switches", message);
-}
-
-/// The error for a switch that the kernel's pass does not have.
-Error unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind pass) {
+/// Why the kernel's pass does not accept a switch that it does not have.
+std::string unknown_switch(std::string_view name, const KernelInfo& kernel, PassKind pass) {
   if (kernel.knobs(PassKind::both).empty()) {
-    return refused(
-        fmt::format("kernel {} has no switches; leave out '{}'", kernel.name, printable(name)));
+    return fmt::format("kernel {} has no switches; leave out '{}'", kernel.name, printable(name));
   }
-  const Knob* const knob = find_knob(name);
-  if (knob != nullptr && kernel.has_knob(*knob, PassKind::both)) {
-    return refused(fmt::format("{} is a switch of the {} pass", name,
-                               pass == PassKind::backward ? "forward" : "backward"));
+  if (kernel.has_knob(name, PassKind::both)) {
+    return fmt::format("{} is a switch of the {} pass", name,
+                       pass == PassKind::backward ? "forward" : "backward");
   }
   std::vector<std::string> names;
   for (const Knob* const own : kernel.knobs(pass)) names.emplace_back(own->name);
-  return refused(
-      unknown_name_message(fmt::format("switch of kernel {}", kernel.name), name, names));
+  return unknown_name_message(fmt::format("switch of kernel {}", kernel.name), name, names);
 }
 
 }  // namespace
 
-Result<std::map<std::string, std::string>> check_switches(
-    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
-    DType dtype) {
+Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec) {
+  ATTNSCOPE_TRY(const KernelInfo* const kernel, choose_kernel(spec));
   std::map<std::string, std::string> kept;
-  for (const auto& [name, value] : switches) {
-    const Knob* const knob = find_knob(name);
-    if (knob == nullptr || !kernel.has_knob(*knob, pass)) {
-      return unknown_switch(name, kernel, pass);
+  for (const auto& [name, value] : spec.switches) {
+    if (!kernel->has_knob(name, spec.pass)) {
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           unknown_switch(name, *kernel, spec.pass));
     }
-    if (dtype == DType::fp32) {
-      return refused(fmt::format("{} is a switch of the kernels that use tensor cores; {} is fp32",
-                                 name, field_name("dtype")));
+    if (spec.problem.dtype == DType::fp32) {
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           "{} is a switch of the kernels that use tensor cores; {} is fp32", name,
+                           field_name("dtype"));
     }
-    if (find_value(*knob, value) == nullptr) {
-      std::vector<std::string_view> names;
-      for (const KnobValue& each : knob->values) names.push_back(each.name);
-      return refused(fmt::format("switch {} is '{}'; it accepts {}", name, printable(value),
-                                 fmt::join(names, ", ")));
+    const Knob& knob = *find_knob(name);
+    if (find_value(knob, value) == nullptr) {
+      const auto names = std::views::transform(knob.values, &KnobValue::name);
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           "switch {} is '{}'; it accepts {}", name, printable(value),
+                           fmt::join(names, ", "));
     }
-    if (value != knob->values.front().name) kept.emplace(name, value);
+    if (value != knob.values.front().name) kept.emplace(name, value);
   }
   return kept;
 }
@@ -128,16 +113,16 @@ std::optional<Error> check_program(const ResolvedRun& run) {
   const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
   for (const auto& [name, value] : run.asked.switches) {
     if (hopper && std::ranges::find(hopper_knobs, name) == hopper_knobs.end()) {
-      return refused(
-          fmt::format("on a Hopper GPU this {} pass runs a program that has no switch {}; add "
-                      "instructions=mma to run the other program",
-                      to_string(run.pass()), name));
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           "on a Hopper GPU this {} pass runs a program that has no switch {}; add "
+                           "instructions=mma to run the other program",
+                           to_string(run.pass()), name);
     }
     if (!hopper && find_knob(name)->hopper_only) {
-      return refused(
-          fmt::format("{} is a switch of the program with Hopper's instructions, which does not "
-                      "run this {} pass",
-                      name, to_string(run.pass())));
+      return invalid_field(ErrorCode::not_applicable, "switches",
+                           "{} is a switch of the program with Hopper's instructions, which does "
+                           "not run this {} pass",
+                           name, to_string(run.pass()));
     }
   }
   if (!hopper || has_hopper_program(there, knobs)) return std::nullopt;
@@ -150,12 +135,11 @@ std::optional<Error> check_program(const ResolvedRun& run) {
 
 /// One pass of a spec that requests both, without the switches that only the other pass has.
 RunSpec spec_of_pass(RunSpec spec, PassKind pass) {
-  const auto kernel = choose_kernel(spec);
-  std::erase_if(spec.switches, [&](const auto& named) {
-    const Knob* const knob = find_knob(named.first);
-    return kernel && knob != nullptr && kernel.value()->has_knob(*knob, PassKind::both) &&
-           !kernel.value()->has_knob(*knob, pass);
-  });
+  if (const KernelInfo* const kernel = find_kernel(spec.algorithm)) {
+    std::erase_if(spec.switches, [&](const auto& given) {
+      return kernel->has_knob(given.first, PassKind::both) && !kernel->has_knob(given.first, pass);
+    });
+  }
   spec.pass = pass;
   return spec;
 }
@@ -164,11 +148,10 @@ RunSpec spec_of_pass(RunSpec spec, PassKind pass) {
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, const ProgramTarget& target) {
-  ResolvedRun run{.asked = {.algorithm = std::string(algorithm), .pass = pass}, .problem = problem};
-  const auto kernel = choose_kernel(run.asked);
-  if (!kernel) return std::nullopt;
-  run.asked.kernel = kernel.value()->name;
-  return default_tiling(std::move(run), target);
+  if (find_kernel(algorithm) == nullptr) return std::nullopt;
+  const std::string name(algorithm);
+  return default_tiling(
+      {.asked = {.algorithm = name, .pass = pass, .kernel = name}, .problem = problem}, target);
 }
 
 Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
@@ -186,8 +169,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
     run.asked.variant.skip_unused_kv = false;  // a row tile loads only the tiles that it uses
   }
   if (auto error = check_choices(run.asked)) return *error;
-  ATTNSCOPE_TRY(run.asked.switches,
-                check_switches(spec.switches, *kernel, spec.pass, spec.problem.dtype));
+  ATTNSCOPE_TRY(run.asked.switches, check_switches(spec));
 
   const Tiling own = default_tiling(run, target).value_or(Tiling{});
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};

@@ -12,9 +12,6 @@
 
 namespace attnscope::kernels {
 
-/// Names of the algorithms that have a kernel.
-std::vector<std::string> kernel_algorithms();
-
 /// The tiling that the algorithm's kernel uses by default for this pass (both: forward) of a
 /// problem on a GPU, whether or not it supports the rest of a run. Nothing if there is none.
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
@@ -38,10 +35,8 @@ Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec,
                                                 const ProgramTarget& target = {});
 
 /// The switches that are not at their defaults, so that equal runs have equal descriptions. An
-/// error in the field "switches" if the kernel's pass does not have a switch or value, or is in
-/// fp32.
-Result<std::map<std::string, std::string>> check_switches(
-    const std::map<std::string, std::string>& switches, const KernelInfo& kernel, PassKind pass,
-    DType dtype);
+/// error of choose_kernel(), or one in the field "switches" if the kernel's pass does not have a
+/// switch or value, or is in fp32.
+Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec);
 
 }  // namespace attnscope::kernels

@@ -137,7 +137,7 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto ptx_file, parse_output(given, "ptx"));
   ATTNSCOPE_TRY(const auto cubin_file, parse_output(given, "cubin"));
   ATTNSCOPE_TRY(const auto sass_file, parse_output(given, "sass"));
-  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_names()));
   ATTNSCOPE_TRY(const auto gpu, gpu_of(spec));
   if (auto error = kernels::check_compute_capability(gpu.display_name, gpu.compute_capability)) {
     return *error;

@@ -22,7 +22,7 @@ ordered_json knob_json(const kernels::Knob& knob, const kernels::KernelInfo& ker
   ordered_json values = ordered_json::array(), passes = ordered_json::array();
   for (const kernels::KnobValue& value : knob.values) values.push_back(value.name);
   for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-    if (kernel.has_knob(knob, pass)) passes.push_back(to_string(pass));
+    if (kernel.has_knob(knob.name, pass)) passes.push_back(to_string(pass));
   }
   return {{"name", knob.name},
           {"default", knob.values.front().name},
@@ -67,9 +67,7 @@ Result<Answer> answer_knobs(const GivenOptions& given) {
   const std::string name = given.text(kOperand).value_or("");
   const kernels::KernelInfo* const kernel = kernels::find_kernel(name);
   if (kernel == nullptr) {
-    std::vector<std::string> names;
-    for (const kernels::KernelInfo& each : kernels::catalog()) names.emplace_back(each.name);
-    return invalid_request(unknown_name_message("kernel", name, names));
+    return invalid_request(unknown_name_message("kernel", name, kernels::kernel_names()));
   }
   ordered_json rows = ordered_json::array();
   for (const kernels::Knob* const knob : kernel->knobs(PassKind::both)) {

@@ -40,7 +40,7 @@ std::string tilings_text(const kernels::KernelInfo& kernel, DType dtype) {
     AttentionProblem problem;
     problem.dtype = dtype;
     problem.d = d;
-    const auto next = kernels::own_tiling(kernel.algorithm, PassKind::forward, problem);
+    const auto next = kernels::own_tiling(kernel.name, PassKind::forward, problem);
     if (next == tiling) continue;
     if (tiling) {
       const std::string range =
@@ -57,7 +57,7 @@ ordered_json list_kernels() {
   ordered_json rows = ordered_json::array();
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     rows.push_back({{"name", kernel.name},
-                    {"algorithm", kernel.algorithm},
+                    {"algorithm", kernel.name},
                     {"idea", kernel.idea},
                     {"source", kernel.forward.source},
                     {"default_tilings_bf16", tilings_text(kernel, DType::bf16)},

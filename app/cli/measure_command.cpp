@@ -61,7 +61,7 @@ RecordingRow measured_row(Gpu& gpu, const ResolvedRun& run,
 }  // namespace
 
 std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringSession& session) {
-  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_names()));
   if (const auto protocol = parse_protocol(given); !protocol) return protocol.error();
   if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   const auto file = given.text("out");
@@ -81,7 +81,7 @@ std::optional<Error> check_measure_options(const GivenOptions& given, MeasuringS
 
 Result<Measured> measure_once(const GivenOptions& given, MeasuringSession& session) {
   if (auto error = check_measure_options(given, session)) return *error;
-  const RunSpec spec = parse_run_of(given, kernels::kernel_algorithms()).value();
+  const RunSpec spec = parse_run_of(given, kernels::kernel_names()).value();
   const Protocol protocol = parse_protocol(given).value();
   // Reject invalid requests before the GPU is used
   if (const auto runs = kernels::resolve_passes(spec); !runs) return runs.error();

@@ -196,7 +196,7 @@ Result<Prepared> prepare(const AttentionProblem& problem, const RunSpec& spec) {
 
 Result<Answer> answer_run(const GivenOptions& given) {
   // Reject invalid requests before the GPU is used
-  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_names()));
   ATTNSCOPE_TRY(const auto checked, kernels::resolve_passes(spec));
   if (const auto gpu = gpu_of(spec); !gpu) return gpu.error();
   if (auto error = check_folder(given, "out")) return *error;

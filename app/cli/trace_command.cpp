@@ -50,7 +50,7 @@ constexpr std::string_view kTracesFolder = "recordings/traces";
 
 /// Traces the kernel of the options on the GPU, after every check that needs no GPU.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
-  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_algorithms()));
+  ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_names()));
   ATTNSCOPE_TRY(const auto row_step, read_whole(given, "rows", 0, 1'000'000'000, Index{0}));
   ATTNSCOPE_TRY(const auto checked, kernels::resolve(spec));
   // The GPU is not known yet; with less shared memory, tiles are smaller and the trace is larger

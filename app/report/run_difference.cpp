@@ -73,11 +73,7 @@ bool describes(const GpuDescription& gpu, const DeviceInfo& device) {
 ResolvedRun run_of_program(const RecordingRow& row, const GpuDescription& gpu) {
   ResolvedRun run = row.run;
   if (!row.measurement || row.measurement->instructions != kernels::kTensorCores) return run;
-  const auto kernel = kernels::choose_kernel(run.asked);
-  if (!kernel || !kernels::check_switches(run.asked.switches, *kernel.value(), run.pass(),
-                                          run.problem.dtype)) {
-    return run;
-  }
+  if (!kernels::check_switches(run.asked)) return run;
   if (kernels::runs_on_hopper(run, program_target(gpu))) {
     run.asked.switches[kernels::kInstructionsKnob] = "mma";
   }
@@ -88,12 +84,8 @@ namespace {
 
 /// The agents of the kernel's program for this run on the GPU, if the program has any.
 std::optional<kernels::ProgramAgents> kernel_agents(ResolvedRun run, const GpuDescription& gpu) {
-  const auto kernel = kernels::choose_kernel(run.asked);
-  if (!kernel || !kernels::check_switches(run.asked.switches, *kernel.value(), run.pass(),
-                                          run.problem.dtype)) {
-    return std::nullopt;
-  }
-  run.asked.kernel = kernel.value()->name;
+  if (!kernels::check_switches(run.asked)) return std::nullopt;
+  run.asked.kernel = run.algorithm();
   return kernels::agents_of(run, program_target(gpu));
 }
 

@@ -20,7 +20,7 @@ NumericResult simulate_rounded(const KernelInfo& kernel, PassKind pass,
                                const AttentionProblem& problem, const AttentionInputs& inputs) {
   RunSpec spec;
   spec.problem = problem;
-  spec.algorithm = kernel.algorithm;
+  spec.algorithm = kernel.name;
   spec.pass = pass;
   if (tiling) spec.set_tiling(*tiling);
   spec.variant.carry = carry;

@@ -28,7 +28,7 @@ TEST(Ptx, OfEveryForwardPassAgreesWithTheReference) {
   for (const KernelInfo& kernel : catalog()) {
     ForwardCase forward_case{.kernel = &kernel, .resources = &only_ptx};
     // Such GPUs do not have Hopper's instructions
-    if (kernel.has_knob(*find_knob(kInstructionsKnob), PassKind::forward)) {
+    if (kernel.has_knob(kInstructionsKnob, PassKind::forward)) {
       forward_case.switches[kInstructionsKnob] = "mma";
     }
     check_forward(forward_case, problem, inputs, reference);

@@ -35,7 +35,7 @@ Error error_of(const RunSpec& spec) {
 
 TEST(ResolveKernel, EveryKernelTakesItsOwnFastestTiling) {
   for (const KernelInfo& kernel : catalog()) {
-    const ResolvedRun run = resolved(spec_of(kernel.algorithm));
+    const ResolvedRun run = resolved(spec_of(kernel.name));
     EXPECT_EQ(run.asked.kernel, kernel.name);
     EXPECT_EQ(&kernel_of(run), &kernel);
     EXPECT_EQ(run.tiling, default_tilings(kernel, PassKind::forward, run.problem).front())

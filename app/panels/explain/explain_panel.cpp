@@ -63,10 +63,7 @@ ImU32 op_color(const Theme& theme, const TileOp& op) {
 void draw_source(SourceView& view, const Snapshot& snapshot, const PanelContext& context,
                  const Rect& rect) {
   const RunInfo& run = *snapshot.run;
-  const kernels::KernelInfo* kernel = nullptr;
-  for (const kernels::KernelInfo& each : kernels::catalog()) {
-    if (each.algorithm == run.algorithm->name) kernel = &each;
-  }
+  const kernels::KernelInfo* const kernel = kernels::find_kernel(run.algorithm->name);
   const Launch& launch = launch_of(snapshot);
   const std::string_view source = kernel != nullptr
                                       ? source_of_launch(*kernel, launch, snapshot.in_backward())

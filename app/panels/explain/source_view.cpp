@@ -182,7 +182,7 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, const Launc
   };
   if (launch.name == "sum_heads") return "kernels/sum_heads.cuh";
   if (launch.name == "row_dots") return {};
-  if (kernel.algorithm == "standard") {
+  if (kernel.name == "standard") {
     const bool in_sweeps = has(Step::load_again);
     if (launch.name == "softmax" || launch.name == "recompute_softmax") {
       return in_sweeps ? "kernels/standard/softmax_forward_two_sweeps.cuh" : kernel.forward.source;
@@ -191,7 +191,7 @@ std::string_view source_of_launch(const kernels::KernelInfo& kernel, const Launc
     return in_sweeps ? "kernels/standard/softmax_gradient_two_sweeps.cuh" : kernel.backward->source;
   }
   if (launch.name == "combine") return "kernels/split_kv/split_kv_combine.cuh";
-  if (launch.name == "convert" && kernel.algorithm == "flash1") {
+  if (launch.name == "convert" && kernel.name == "flash1") {
     // No kernel keeps dQ in fp32
     return backward ? std::string_view() : "kernels/flash1/flash1_rows.cuh";
   }

@@ -35,11 +35,11 @@ class StepList {
   /// `other`: also adds the steps of the program for other GPUs, if Hopper has its own.
   void add(const KernelInfo& kernel, PassKind pass, const AttentionProblem& problem,
            const Tiling& tiling, bool other = true) {
-    RunSpec spec{.problem = problem, .algorithm = std::string(kernel.algorithm), .pass = pass};
+    RunSpec spec{.problem = problem, .algorithm = std::string(kernel.name), .pass = pass};
     spec.kernel = kernel.name;
     spec.set_tiling(tiling);
     add(spec);
-    if (other && kernel.has_knob(*find_knob(kInstructionsKnob), pass)) {
+    if (other && kernel.has_knob(kInstructionsKnob, pass)) {
       spec.switches[kInstructionsKnob] = "mma";
       add(spec);
       spec.switches.clear();

@@ -77,7 +77,7 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatASchedulesKernelRuns) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
     for (const bool scored : {false, true}) {
       SampleRequest request;
-      request.algorithm = kernel.algorithm;
+      request.algorithm = kernel.name;
       request.problem.mask = Mask::causal();
       request.pass = kernel.has_backward() ? PassKind::both : PassKind::forward;
       if (scored) {
@@ -92,7 +92,7 @@ TEST(SourceView, FindsThePlaceOfEveryLineThatASchedulesKernelRuns) {
       }
     }
     SampleRequest grouped;
-    grouped.algorithm = kernel.algorithm;
+    grouped.algorithm = kernel.name;
     grouped.pass = kernel.has_backward() ? PassKind::both : PassKind::forward;
     grouped.problem.heads = 4;
     grouped.problem.kv_heads = 2;
@@ -144,7 +144,7 @@ TEST(SourceView, MarksTheLinesThatDoAStep) {
 
 TEST(SourceView, ShowsTheFileOfTheLaunchesKernel) {
   for (const kernels::KernelInfo& kernel : kernels::catalog()) {
-    const Algorithm& algorithm = *find_algorithm(kernel.algorithm);
+    const Algorithm& algorithm = *find_algorithm(kernel.name);
     for (const PassKind kind : {PassKind::forward, PassKind::backward}) {
       if (kind == PassKind::backward && !kernel.has_backward()) continue;
       const bool backward = kind == PassKind::backward;
