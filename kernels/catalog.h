@@ -18,21 +18,14 @@
 namespace attnscope::kernels {
 
 // kernels/compile/block_program.h
-struct BlockProgram;
 struct LaunchKind;
 struct LaunchProgram;
 
-/// The programs of a run in launch order, without cuBLAS's and "sum_heads".
+/// The programs of a run in its tiling, whose sides are multiples of 16, in launch order, without
+/// cuBLAS's and "sum_heads".
 using KernelPrograms = std::vector<LaunchProgram>(const ResolvedRun& run, const LaunchKind& kind);
 /// Those of each kernel, in kernels/NAME/NAME_programs.cpp. block_sparse2 has those of flash2.
 KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_programs;
-
-/// The program of a pass's launch with the matrix products, in the run's tiling, whose sides are
-/// multiples of 16. flash1's forward pass has fewer stages in less shared memory.
-using MakeBlockProgram = BlockProgram(const ResolvedRun& run, const LaunchKind& kind);
-MakeBlockProgram flash1_forward_block, flash1_backward_block;
-MakeBlockProgram flash2_forward_block, flash2_backward_block;
-MakeBlockProgram split_kv_block;
 
 /// Whether a pass's program with Hopper's instructions computes a problem in these tiles, in 16-bit
 /// precision and with rows that bulk copies accept. Of the switches, it considers only those that
@@ -62,16 +55,17 @@ enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
   bool has_fp32 = false;         ///< in 16-bit precision every pass exists
-  std::string_view launch = {};  ///< the launch that can be traced; "" if cuBLAS chooses the tiles
+  std::string_view launch = {};  ///< with the products, which can be traced; "": they are cuBLAS's
   BlockWork block_work = BlockWork::row_tile;
   DqOrder dQ_order = DqOrder::fixed;
-  MakeBlockProgram* block_program = nullptr;     ///< null if cuBLAS chooses the tiles
   WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
   HopperSupports* hopper_supports =
       nullptr;  ///< null: it has no program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
+  /// Whether cuBLAS computes its products, and chooses their tiles.
+  bool uses_cublas() const { return launch.empty(); }
   /// Whether a Hopper GPU runs that program: the problem is in 16-bit precision with rows of whole
   /// 16 bytes, hopper_supports() accepts it, and only `hopper_knobs` differ from their defaults.
   bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,

@@ -172,7 +172,7 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   if (!takes_pass(kernel, pass, problem.dtype) || problem.d < 1 || problem.d > kMaxKernelHeadDim) {
     return {};
   }
-  if (kernel.pass(pass).block_program == nullptr) {
+  if (kernel.pass(pass).uses_cublas()) {
     return {is_fp32 ? kCublasFp32Tiling : kCublasTiling};
   }
   if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
@@ -211,11 +211,11 @@ std::optional<Tiling> default_tiling(ResolvedRun run, const ProgramTarget& targe
     if (shortest != lines.end()) return shortest->tiling;
   }
   const Index most_bytes = target.shared_bytes_per_block;
-  const auto block_program = kernel.pass(run.pass()).block_program;
   const auto fits = [&](const Tiling& tiling) {
     run.tiling = tiling;
-    return block_program == nullptr ||
-           block_program(run, {.shared_bytes_per_block = most_bytes}).shared_bytes <= most_bytes;
+    return std::ranges::all_of(
+        kernel.programs(run, {.shared_bytes_per_block = most_bytes}),
+        [&](const LaunchProgram& launch) { return launch.block.shared_bytes <= most_bytes; });
   };
   const auto found = std::ranges::find_if(tilings, fits);
   return found != tilings.end() ? *found : tilings.front();

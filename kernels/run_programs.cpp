@@ -72,8 +72,9 @@ std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarg
 }
 
 const LaunchProgram* launch_with_products(std::span<const LaunchProgram> programs) {
-  const auto found = std::ranges::find_if(
-      programs, [](const LaunchProgram& launch) { return !launch.block.instructions.empty(); });
+  const auto found = std::ranges::find_if(programs, [](const LaunchProgram& launch) {
+    return !launch.block.instructions.empty() || !launch.block.limit.empty();
+  });
   return found == programs.end() ? nullptr : &*found;
 }
 

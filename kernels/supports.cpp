@@ -9,6 +9,7 @@
 #include "kernels/compile/block_program.h"
 #include "kernels/default_tilings.h"
 #include "kernels/kernel_parameters.h"
+#include "kernels/run_programs.h"
 #include "reference/block_mask.h"
 #include "reference/check.h"
 #include "reference/tiling.h"
@@ -63,7 +64,7 @@ constexpr Index kMostListedTiles = Index{1} << 27;
 std::optional<Error> check_packed_tiles(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
-  if (kernel.forward.block_program == nullptr || !problem.is_packed()) return std::nullopt;
+  if (kernel.forward.uses_cublas() || !problem.is_packed()) return std::nullopt;
   const Tiling smallest = std::ranges::min(
       possible_tilings(run), {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
   Index tiles = 0;
@@ -133,8 +134,8 @@ std::string block_limit(const ResolvedRun& run) {
     if (kStep <= side && side <= kMostRows && side % kStep == 0) continue;
     return fmt::format("the sides of a tile are multiples of {} up to {}", kStep, kMostRows);
   }
-  const BlockProgram block =
-      kernel_of(run).pass(run.pass()).block_program(run, {.knobs = knobs_of(run.asked)});
+  const auto programs = kernel_of(run).programs(run, {.knobs = knobs_of(run.asked)});
+  const BlockProgram& block = launch_with_products(programs)->block;
   if (!block.limit.empty() || block.shared_bytes <= kMostSharedBytes) return block.limit;
   return fmt::format(
       "a thread block would need {} bytes of shared memory, and no GPU has more than {}",
@@ -146,7 +147,7 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& t
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
-  if (kernel.pass(run.pass()).block_program == nullptr) {
+  if (kernel.pass(run.pass()).uses_cublas()) {
     if (tiling == default_tiling(run, target)) return std::nullopt;
     return invalid_field(
         ErrorCode::not_applicable, "Br",

@@ -217,13 +217,12 @@ KernelCosts kernel_costs(const SimulationReport& report, const GpuDescription& g
                          const std::vector<LaunchCounters>& launches) {
   ResolvedRun run = report.run;
   const auto kernel = kernels::choose_kernel(run.asked);
-  KernelCosts costs{
-      .residency = kernel_residency(report, gpu, launches),
-      .thread_blocks = recorded_blocks(report, launches),
-      .order = kernel_block_order(run),
-      .heads_at_once = kernel_heads_at_once(run, gpu),
-      .has_library_products = kernel && kernel.value()->forward.block_program == nullptr,
-      .further = further_launches(run, {})};
+  KernelCosts costs{.residency = kernel_residency(report, gpu, launches),
+                    .thread_blocks = recorded_blocks(report, launches),
+                    .order = kernel_block_order(run),
+                    .heads_at_once = kernel_heads_at_once(run, gpu),
+                    .has_library_products = kernel && kernel.value()->forward.uses_cublas(),
+                    .further = further_launches(run, {})};
   if (costs.has_library_products) return costs;
   if (kernel) {
     run.asked.kernel = kernel.value()->name;

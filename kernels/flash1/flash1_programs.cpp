@@ -32,8 +32,6 @@ std::string forward_columns(const ResolvedRun& run, Index width) {
   return in_chunks && !(width == 256 && spills) ? in_device("Columns::chunks") : policy;
 }
 
-}  // namespace
-
 BlockProgram flash1_forward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Index width = padded_head_dim(problem.d);
@@ -71,6 +69,8 @@ BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kin
                           problem.dtype, width, run.tiling, warps, columns_policy(problem.d, width),
                           trace, features);
 }
+
+}  // namespace
 
 bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
                                const Knobs& /*knobs*/) {

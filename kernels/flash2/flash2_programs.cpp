@@ -32,8 +32,6 @@ BlockProgram rows_program(const AttentionProblem& problem, const std::string& ke
           .threads = kFlash2RowThreads};
 }
 
-}  // namespace
-
 BlockProgram flash2_forward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
@@ -97,6 +95,8 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
                           visits_of(kind), trace_policy(kind.traced), features);
 }
 
+}  // namespace
+
 bool flash2_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
                                const Knobs& /*knobs*/) {
   const Index width = padded_head_dim(problem.d);
@@ -116,7 +116,7 @@ bool flash2_forward_on_hopper(const AttentionProblem& problem, const Tiling& til
 /// Backward: "preprocess" sets D = rowsum(dO * O) and dQ_accum = 0; "convert" rounds
 /// dQ = softmax_scale dQ_accum.
 std::vector<LaunchProgram> flash2_programs(const ResolvedRun& run, const LaunchKind& kind) {
-  if (run.pass() == PassKind::forward) return {{"forward", flash2_forward_block(run, kind)}};
+  if (run.pass() != PassKind::backward) return {{"forward", flash2_forward_block(run, kind)}};
   return {{"preprocess", rows_program(run.problem, "flash2_preprocess")},
           {"backward", flash2_backward_block(run, kind)},
           {"convert", rows_program(run.problem, "flash2_convert_dq")}};

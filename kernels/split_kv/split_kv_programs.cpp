@@ -8,7 +8,7 @@
 
 namespace attnscope::kernels {
 
-BlockProgram split_kv_block(const ResolvedRun& run, const LaunchKind& kind) {
+static BlockProgram split_kv_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
   if (tiling.Br != kSplitRows) {

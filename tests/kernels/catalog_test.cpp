@@ -9,6 +9,7 @@
 
 #include "kernels/compile/block_program.h"
 #include "kernels/default_tilings.h"
+#include "kernels/run_programs.h"
 #include "kernels/supports.h"
 #include "tests/kernels/catalog_helpers.h"
 #include "tests/support/listed_block_mask.h"
@@ -120,13 +121,14 @@ Index default_bytes(const KernelInfo& kernel, PassKind pass, const AttentionProb
                     Index most_bytes, Carry carry = Carry::problem) {
   ResolvedRun run = test::kernel_run(kernel.name, problem, pass, {}, carry);
   run.tiling = *default_tiling(run, {"", most_bytes});
-  return kernel.pass(pass).block_program(run, {.shared_bytes_per_block = most_bytes}).shared_bytes;
+  const auto programs = programs_of(run, {"", most_bytes});
+  return launch_with_products(programs)->block.shared_bytes;
 }
 
 TEST(KernelCatalog, EveryDefaultTilingHasABlock) {
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : kPasses) {
-      if (!takes_pass(kernel, pass, DType::bf16) || !kernel.pass(pass).block_program) continue;
+      if (!takes_pass(kernel, pass, DType::bf16) || kernel.pass(pass).uses_cublas()) continue;
       for (const DType dtype : kDTypes) {
         if (!takes_pass(kernel, pass, dtype)) continue;
         for (Index d = 1; d <= 256; ++d) {
@@ -171,7 +173,7 @@ TEST(KernelCatalog, OneDefaultOfEveryPassFitsEveryGpu) {
   int compared = 0;
   for (const KernelInfo& kernel : catalog()) {
     for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      if (!takes_pass(kernel, pass, DType::bf16) || !kernel.pass(pass).block_program) continue;
+      if (!takes_pass(kernel, pass, DType::bf16) || kernel.pass(pass).uses_cublas()) continue;
       for (Index d = 1; d <= 256; ++d) {
         for (const Carry carry : {Carry::problem, Carry::fp32}) {
           for (const AttentionProblem& problem :

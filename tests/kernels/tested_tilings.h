@@ -18,7 +18,7 @@ inline std::vector<Tiling> tested_tilings(const KernelInfo& kernel, PassKind pas
                                           const AttentionProblem& problem,
                                           Carry carry = Carry::problem) {
   std::vector<Tiling> tilings = default_tilings(kernel, pass, problem);
-  if (tilings.empty() || kernel.pass(pass).block_program == nullptr) return tilings;
+  if (tilings.empty() || kernel.pass(pass).uses_cublas()) return tilings;
   const Tiling small = problem.d <= 16 ? Tiling{16, 16} : Tiling{32, 32};
   std::vector<Tiling> further = hopper_tilings(kernel, pass, problem);
   further.insert(further.end(), {small, Tiling{48, 80}});

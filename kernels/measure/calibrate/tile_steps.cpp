@@ -73,7 +73,7 @@ Result<std::string> steps_name(const ResolvedRun& run, const ProgramTarget& targ
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const std::string_view family = kernel.takes_block_mask ? "flash2" : kernel.name;
-  if (kernel.forward.block_program == nullptr) {
+  if (kernel.forward.uses_cublas()) {
     return unavailable("no calibration has the steps of {}", kernel.name);
   }
   if (score_features(problem).any()) {
