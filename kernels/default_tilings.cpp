@@ -1,7 +1,7 @@
 #include "kernels/default_tilings.h"
 
 #include <algorithm>
-#include <iterator>
+#include <span>
 
 #include "kernels/compile/block_program.h"
 #include "kernels/kernel_parameters.h"
@@ -12,157 +12,124 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The head dimensions that the line applies to: all that are padded to the width, or only the
-/// width itself, whose rows are copied without checking their columns.
-enum class Takes : std::uint8_t { padded, exactly };
-
-/// The problems that the line applies to: those with score features, those without, or both.
+/// The problems that a line applies to: those with score features, those without, or both.
 enum class Scores : std::uint8_t { any, plain, scored };
 
 constexpr Tiling kNone{0, 0};
 
-/// One line of the table. Later lines apply to problems that no earlier line matches, and to GPUs
-/// with less shared memory.
+/// One line of a table, in 16-bit precision. Later lines apply to problems that no earlier line
+/// matches, and to GPUs with less shared memory. Lines for one head dimension are for rows that
+/// fill their tiles: these are copied without checking columns (columns_policy()).
 struct DefaultTilings {
   std::string_view kernel;
   PassKind pass;
-  Index width;  ///< padded_head_dim()
+  Index least_d, most_d;
   Tiling tiling;
-  Tiling smaller = kNone;  ///< for GPUs with less shared memory
+  Tiling further = kNone;  ///< for GPUs with less shared memory; on Hopper: for other lengths
   Scores scores = Scores::any;
-  Takes takes = Takes::padded;
 
-  bool is_for(const AttentionProblem& problem) const {
+  bool is_for(const KernelInfo& info, PassKind kind, const AttentionProblem& problem) const {
     const bool scored = score_features(problem).any();
-    return padded_head_dim(problem.d) == width && (takes == Takes::padded || problem.d == width) &&
+    return kernel == info.name && (pass == PassKind::backward) == (kind == PassKind::backward) &&
+           least_d <= problem.d && problem.d <= most_d &&
            (scores == Scores::any || scored == (scores == Scores::scored));
   }
 };
 
 constexpr PassKind kForward = PassKind::forward, kBackward = PassKind::backward;
-constexpr Scores kAny = Scores::any, kPlain = Scores::plain, kScored = Scores::scored;
-constexpr Takes kExactly = Takes::exactly;
+constexpr Scores kPlain = Scores::plain, kScored = Scores::scored;
+constexpr Tiling kFourConsumers{256, 64};
 
 // clang-format off
-// 16-bit precision. Hopper uses these, too, unless kHopperTilings below has another.
-constexpr DefaultTilings kDefaults[] = {
-    {"flash1", kForward, 16, {128, 128}},
-    {"flash1", kForward, 32, {128, 128}},
-    {"flash1", kForward, 64, {128, 256}, kNone, kAny, kExactly},
-    {"flash1", kForward, 64, {128, 128}},
-    {"flash1", kForward, 96, {128, 128}, {64, 64}},
-    {"flash1", kForward, 128, {128, 256}, kNone, kPlain, kExactly},
-    {"flash1", kForward, 128, {128, 64}, {64, 64}, kPlain},
-    {"flash1", kForward, 128, {128, 128}, {64, 64}, kScored},
-    {"flash1", kForward, 192, {128, 64}, {64, 32}},
-    {"flash1", kForward, 256, {64, 32}, {32, 32}},
-    {"flash1", kBackward, 16, {128, 128}, kNone, kPlain},
-    {"flash1", kBackward, 16, {64, 128}},
-    {"flash1", kBackward, 32, {64, 128}},
-    {"flash1", kBackward, 64, {64, 128}, kNone, kAny, kExactly},
-    {"flash1", kBackward, 64, {64, 128}, kNone, kPlain},
-    {"flash1", kBackward, 64, {64, 64}},
-    {"flash1", kBackward, 96, {64, 64}, {32, 64}},
-    {"flash1", kBackward, 128, {64, 128}, kNone, kAny, kExactly},
-    {"flash1", kBackward, 128, {64, 64}, {32, 32}},
-    {"flash1", kBackward, 192, {32, 64}, {16, 32}},
-    {"flash1", kBackward, 256, {32, 64}, {16, 32}},
-    {"flash2", kForward, 16, {128, 64}},
-    {"flash2", kForward, 32, {128, 64}},
-    {"flash2", kForward, 64, {128, 128}},
-    {"flash2", kForward, 96, {128, 64}},
-    {"flash2", kForward, 128, {128, 64}},
-    {"flash2", kForward, 192, {128, 64}, {128, 32}},
-    {"flash2", kForward, 256, {128, 64}, {64, 32}},
-    {"flash2", kBackward, 16, {128, 128}},
-    {"flash2", kBackward, 32, {128, 128}, kNone, kAny, kExactly},
-    {"flash2", kBackward, 32, {64, 128}},
-    {"flash2", kBackward, 64, {128, 128}, kNone, kAny, kExactly},
-    {"flash2", kBackward, 64, {64, 128}},
-    {"flash2", kBackward, 64, {64, 64}, kNone, kScored},
-    {"flash2", kBackward, 96, {64, 128}, {64, 64}},
-    {"flash2", kBackward, 128, {64, 128}, {32, 64}},
-    {"flash2", kBackward, 192, {64, 64}, {32, 32}},
-    {"flash2", kBackward, 256, {32, 64}, {16, 32}},
-    {"block_sparse2", kForward, 16, {16, 16}},
-    {"block_sparse2", kForward, 32, {128, 128}},
-    {"block_sparse2", kForward, 64, {128, 128}},
-    {"block_sparse2", kForward, 96, {64, 128}, {64, 64}},
-    {"block_sparse2", kForward, 128, {128, 64}, kNone, kAny, kExactly},
-    {"block_sparse2", kForward, 128, {64, 64}},
-    {"block_sparse2", kForward, 192, {128, 64}, {64, 32}},
-    {"block_sparse2", kForward, 256, {128, 64}, kNone, kPlain},
-    {"block_sparse2", kForward, 256, {32, 64}, {32, 32}},
-    {"block_sparse2", kBackward, 16, {16, 16}},
-    {"block_sparse2", kBackward, 32, {128, 128}, {64, 128}},
-    {"block_sparse2", kBackward, 64, {128, 128}, {64, 64}},
-    {"block_sparse2", kBackward, 96, {64, 128}, {64, 64}},
-    {"block_sparse2", kBackward, 128, {64, 128}, kNone, kAny, kExactly},
-    {"block_sparse2", kBackward, 128, {64, 64}, {32, 64}},
-    {"block_sparse2", kBackward, 192, {64, 64}, {32, 32}},
-    {"block_sparse2", kBackward, 256, {32, 64}, {16, 32}},
-    {"split_kv", kForward, 16, {16, 128}, {16, 64}},
-    {"split_kv", kForward, 32, {16, 128}, {16, 64}},
-    {"split_kv", kForward, 64, {16, 128}, {16, 64}},
-    {"split_kv", kForward, 96, {16, 64}, {16, 32}},
-    {"split_kv", kForward, 128, {16, 64}, {16, 32}},
-    {"split_kv", kForward, 192, {16, 64}, {16, 16}},
-    {"split_kv", kForward, 256, {16, 64}, {16, 16}},
+// The programs that run on every GPU. Hopper uses these, too, unless it has another below.
+constexpr DefaultTilings kOnEveryGpu[] = {
+    {"flash1", kForward, 64, 64, {128, 256}},
+    {"flash1", kForward, 1, 64, {128, 128}},
+    {"flash1", kForward, 65, 96, {128, 128}, {64, 64}},
+    {"flash1", kForward, 128, 128, {128, 256}, kNone, kPlain},
+    {"flash1", kForward, 97, 128, {128, 64}, {64, 64}, kPlain},
+    {"flash1", kForward, 97, 128, {128, 128}, {64, 64}, kScored},
+    {"flash1", kForward, 129, 192, {128, 64}, {64, 32}},
+    {"flash1", kForward, 193, 256, {64, 32}, {32, 32}},
+    {"flash1", kBackward, 1, 16, {128, 128}, kNone, kPlain},
+    {"flash1", kBackward, 1, 32, {64, 128}},
+    {"flash1", kBackward, 64, 64, {64, 128}},
+    {"flash1", kBackward, 33, 64, {64, 128}, kNone, kPlain},
+    {"flash1", kBackward, 33, 64, {64, 64}},
+    {"flash1", kBackward, 65, 96, {64, 64}, {32, 64}},
+    {"flash1", kBackward, 128, 128, {64, 128}},
+    {"flash1", kBackward, 97, 128, {64, 64}, {32, 32}},
+    {"flash1", kBackward, 129, 256, {32, 64}, {16, 32}},
+    {"flash2", kForward, 1, 32, {128, 64}},
+    {"flash2", kForward, 33, 64, {128, 128}},
+    {"flash2", kForward, 65, 128, {128, 64}},
+    {"flash2", kForward, 129, 192, {128, 64}, {128, 32}},
+    {"flash2", kForward, 193, 256, {128, 64}, {64, 32}},
+    {"flash2", kBackward, 1, 16, {128, 128}},
+    {"flash2", kBackward, 32, 32, {128, 128}},
+    {"flash2", kBackward, 64, 64, {128, 128}},
+    {"flash2", kBackward, 17, 64, {64, 128}},
+    {"flash2", kBackward, 33, 64, {64, 64}, kNone, kScored},
+    {"flash2", kBackward, 65, 96, {64, 128}, {64, 64}},
+    {"flash2", kBackward, 97, 128, {64, 128}, {32, 64}},
+    {"flash2", kBackward, 129, 192, {64, 64}, {32, 32}},
+    {"flash2", kBackward, 193, 256, {32, 64}, {16, 32}},
+    {"block_sparse2", kForward, 1, 16, {16, 16}},
+    {"block_sparse2", kForward, 17, 64, {128, 128}},
+    {"block_sparse2", kForward, 65, 96, {64, 128}, {64, 64}},
+    {"block_sparse2", kForward, 128, 128, {128, 64}},
+    {"block_sparse2", kForward, 97, 128, {64, 64}},
+    {"block_sparse2", kForward, 129, 192, {128, 64}, {64, 32}},
+    {"block_sparse2", kForward, 193, 256, {128, 64}, kNone, kPlain},
+    {"block_sparse2", kForward, 193, 256, {32, 64}, {32, 32}},
+    {"block_sparse2", kBackward, 1, 16, {16, 16}},
+    {"block_sparse2", kBackward, 17, 32, {128, 128}, {64, 128}},
+    {"block_sparse2", kBackward, 33, 64, {128, 128}, {64, 64}},
+    {"block_sparse2", kBackward, 128, 128, {64, 128}},
+    {"block_sparse2", kBackward, 97, 128, {64, 64}, {32, 64}},
+    {"split_kv", kForward, 1, 64, {16, 128}, {16, 64}},
+    {"split_kv", kForward, 65, 128, {16, 64}, {16, 32}},
+    {"split_kv", kForward, 129, 256, {16, 64}, {16, 16}},
+};
+
+// The programs with Hopper's instructions, where their tilings differ.
+constexpr DefaultTilings kOnHopper[] = {
+    {"flash2", kForward, 33, 64, {192, 128}, kFourConsumers},
+    {"flash2", kForward, 65, 128, {128, 128}},
+    {"flash2", kForward, 129, 192, {128, 112}},
+    {"flash2", kForward, 193, 256, {128, 80}},
+    {"flash2", kBackward, 193, 256, {64, 64}},
+    {"block_sparse2", kForward, 33, 64, {192, 128}},
 };
 // clang-format on
 
-/// The tilings of the programs with Hopper's instructions, by the padded head dimension, where they
-/// differ from those above.
-struct HopperTiling {
-  PassKind pass;
-  Index width;
-  Tiling tiling;
-  double row_time = 1;           ///< per row tile and key, relative to the width's other tilings
-  bool takes_block_mask = true;  ///< whether block_sparse2 uses it, too
-
-  /// The relative time of a launch (no unit): rounds of row tiles, one on each SM, times keys in
-  /// whole column tiles, times row_time. Masks, key lengths and the ends of packed sequences, which
-  /// shorten row tiles unevenly, are left out.
-  double launch_time(const AttentionProblem& problem, Index sm_count) const {
-    const Index row_tiles = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
-    const Index keys = ceil_div(problem.N_kv, tiling.Bc) * tiling.Bc;
-    return static_cast<double>(ceil_div(row_tiles, sm_count) * keys) * row_time;
+/// Those of the lines for the problem, each once. block_sparse2, which runs flash2's programs, has
+/// flash2's where it has no lines.
+std::vector<Tiling> tilings_in(std::span<const DefaultTilings> table, const KernelInfo& kernel,
+                               PassKind pass, const AttentionProblem& problem) {
+  std::vector<Tiling> tilings;
+  for (const DefaultTilings& line : table) {
+    if (!line.is_for(kernel, pass, problem)) continue;
+    for (const Tiling& tiling : {line.tiling, line.further}) {
+      const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
+      if (is_new && tiling != kNone) tilings.push_back(tiling);
+    }
   }
-};
-// clang-format off
-// On an H200, 256 rows take 1.4 times as long as 192 rows over the same keys: a third more rows, in
-// products of 64 keys, which are slower than those of 128.
-constexpr HopperTiling kHopperTilings[] = {
-    {kForward, 64, {192, 128}},
-    {kForward, 64, {256, 64}, 1.4, false},
-    {kForward, 96, {128, 128}},
-    {kForward, 128, {128, 128}},
-    {kForward, 192, {128, 112}},
-    {kForward, 256, {128, 80}},
-    {kBackward, 256, {64, 64}},
-};
-// clang-format on
-
-/// The lines for the problem, which the kernel's program supports in their tilings.
-std::vector<HopperTiling> hopper_lines(const KernelInfo& kernel, PassKind pass,
-                                       const AttentionProblem& problem, const Knobs& knobs) {
-  std::vector<HopperTiling> lines;
-  if (!takes_pass(kernel, pass, problem.dtype)) return lines;
-  std::ranges::copy_if(kHopperTilings, std::back_inserter(lines), [&](const HopperTiling& line) {
-    return (line.pass == kBackward) == (pass == kBackward) &&
-           line.width == padded_head_dim(problem.d) &&
-           (line.takes_block_mask || !kernel.takes_block_mask) &&
-           kernel.pass(pass).has_hopper_program(problem, line.tiling, knobs);
-  });
-  return lines;
+  if (!tilings.empty() || kernel.name != "block_sparse2") return tilings;
+  return tilings_in(table, *find_kernel("flash2"), pass, problem);
 }
 
-// The tiles that cuBLAS chose in measurements on an H200
-constexpr Tiling kCublasTiling{128, 256}, kCublasFp32Tiling{128, 64};
-
-constexpr Tiling kCudaCoreDefault{64, 64};
-// Smaller tiles for wide heads on GPUs with less shared memory
-constexpr Tiling kCudaCoreSmaller{32, 32}, kCudaCoreSmallest{16, 16};
+/// The relative time of a launch with Hopper's instructions (no unit): rounds of row tiles, one on
+/// each SM, times keys in whole column tiles, times the time of a row tile and key. Masks, key
+/// lengths and the ends of packed sequences, which shorten row tiles unevenly, are left out.
+double launch_time(const Tiling& tiling, const AttentionProblem& problem, Index sm_count) {
+  // On an H200, 256 rows take 1.4 times as long as 192 rows over the same keys: a third more rows,
+  // in products of 64 keys, which are slower than those of 128
+  const double row_tile_time = tiling == kFourConsumers ? 1.4 : 1;
+  const Index row_tiles = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
+  const Index keys = ceil_div(problem.N_kv, tiling.Bc) * tiling.Bc;
+  return static_cast<double>(ceil_div(row_tiles, sm_count) * keys) * row_tile_time;
+}
 
 }  // namespace
 
@@ -172,30 +139,19 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
   if (!takes_pass(kernel, pass, problem.dtype) || problem.d < 1 || problem.d > kMaxKernelHeadDim) {
     return {};
   }
-  if (kernel.pass(pass).uses_cublas()) {
-    return {is_fp32 ? kCublasFp32Tiling : kCublasTiling};
-  }
-  if (is_fp32) return {kCudaCoreDefault, kCudaCoreSmaller, kCudaCoreSmallest};
-  std::vector<Tiling> tilings;
-  const auto add = [&](const Tiling& tiling) {
-    const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
-    if (is_new && tiling != kNone) tilings.push_back(tiling);
-  };
-  for (const DefaultTilings& line : kDefaults) {
-    const bool is_of_pass = (line.pass == kBackward) == (pass == kBackward);
-    if (line.kernel != kernel.name || !is_of_pass || !line.is_for(problem)) continue;
-    add(line.tiling);
-    add(line.smaller);
-  }
-  return tilings;
+  // The tiles that cuBLAS chose in measurements on an H200
+  if (kernel.pass(pass).uses_cublas()) return {is_fp32 ? Tiling{128, 64} : Tiling{128, 256}};
+  // On CUDA cores, the smaller ones for wide heads on GPUs with less shared memory
+  if (is_fp32) return {{64, 64}, {32, 32}, {16, 16}};
+  return tilings_in(kOnEveryGpu, kernel, pass, problem);
 }
 
 std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
                                    const AttentionProblem& problem, const Knobs& knobs) {
-  std::vector<Tiling> tilings;
-  for (const HopperTiling& line : hopper_lines(kernel, pass, problem, knobs)) {
-    tilings.push_back(line.tiling);
-  }
+  std::vector<Tiling> tilings = tilings_in(kOnHopper, kernel, pass, problem);
+  std::erase_if(tilings, [&](const Tiling& tiling) {
+    return !kernel.pass(pass).has_hopper_program(problem, tiling, knobs);
+  });
   return tilings;
 }
 
@@ -204,11 +160,11 @@ std::optional<Tiling> default_tiling(ResolvedRun run, const ProgramTarget& targe
   const std::vector<Tiling> tilings = default_tilings(kernel, run.pass(), run.problem);
   if (tilings.empty()) return std::nullopt;
   if (target.has_hopper_instructions()) {
-    const auto lines = hopper_lines(kernel, run.pass(), run.problem, knobs_of(run.asked));
-    const auto shortest = std::ranges::min_element(lines, {}, [&](const HopperTiling& line) {
-      return line.launch_time(run.problem, target.sm_count);
+    const auto own = hopper_tilings(kernel, run.pass(), run.problem, knobs_of(run.asked));
+    const auto shortest = std::ranges::min_element(own, {}, [&](const Tiling& tiling) {
+      return launch_time(tiling, run.problem, target.sm_count);
     });
-    if (shortest != lines.end()) return shortest->tiling;
+    if (shortest != own.end()) return *shortest;
   }
   const Index most_bytes = target.shared_bytes_per_block;
   const auto fits = [&](const Tiling& tiling) {

@@ -1,4 +1,4 @@
-/// The tiling of a run, and the one table of default tilings, by kernel, pass, precision, head
+/// The tiling of a run, and the tables of default tilings, by kernel, pass, precision, head
 /// dimension, kind of scores, GPU and, for Hopper's programs, the rounds of row tiles on its SMs,
 /// and the keys.
 #pragma once
