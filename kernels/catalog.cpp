@@ -29,7 +29,7 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .has_fp32 = true,
                                      .launch = "backward",
                                      .block_work = BlockWork::column_tile,
-                                     .dQ_order = DqOrder::fixed_on_request,
+                                     .adds_dQ = true,
                                      .workspace = flash2_backward_workspace,
                                      .knobs = kBackwardKnobs,
                                      .hopper_supports = flash2_backward_on_hopper};
@@ -40,7 +40,6 @@ constexpr Index kBulkCopyElements = 8;
 /// The pass of flash2, run on lists of tiles.
 constexpr KernelPass listed(KernelPass pass) {
   pass.has_fp32 = false;
-  if (pass.dQ_order == DqOrder::fixed_on_request) pass.dQ_order = DqOrder::any;
   return pass;
 }
 
@@ -48,7 +47,7 @@ constexpr std::array kCatalog{
     KernelInfo{.name = "standard",
                .idea = "S and P are stored in HBM: two cuBLAS products around one fused "
                        "mask-and-softmax kernel",
-               .fp32_scores = TakesScores::all,
+               .takes_fp32_scores = true,
                .always_writes_lse = false,
                .forward_state = "P",
                .forward = {.source = "kernels/standard/softmax_forward.cuh",
@@ -92,7 +91,7 @@ constexpr std::array kCatalog{
     KernelInfo{.name = "split_kv",
                .idea = "for few queries: the keys are cut into splits, one per thread block; a "
                        "second launch merges their outputs, weighted by their LSE",
-               .scores = TakesScores::decoding,
+               .only_decodes = true,
                .forward = {.source = "kernels/split_kv/split_kv_partial.cuh",
                            .launch = "partial",
                            .block_work = BlockWork::split_of_row_tile,

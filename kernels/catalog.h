@@ -43,21 +43,13 @@ HopperSupports flash2_forward_on_hopper;
 /// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
 
-/// The problems with score features that a kernel accepts: none, those of decoding (windows, key
-/// lengths, soft-capping and ALiBi), or all.
-enum class TakesScores : std::uint8_t { none, decoding, all };
-
-/// The order in which a backward pass sums dQ: always the same, fixed only if the run requests it
-/// (RunSpec::deterministic), or arbitrary.
-enum class DqOrder : std::uint8_t { fixed, fixed_on_request, any };
-
 /// One pass of a kernel.
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
   bool has_fp32 = false;         ///< in 16-bit precision every pass exists
   std::string_view launch = {};  ///< with the products, which can be traced; "": they are cuBLAS's
   BlockWork block_work = BlockWork::row_tile;
-  DqOrder dQ_order = DqOrder::fixed;
+  bool adds_dQ = false;  ///< thread blocks add to dQ, in any order unless the run fixes it
   WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
   HopperSupports* hopper_supports =
@@ -76,8 +68,8 @@ struct KernelPass {
 struct KernelInfo {
   std::string_view name;  ///< that of its algorithm, and of its schedule in sim/schedule/catalog
   std::string_view idea;  ///< one sentence: what changed from the kernel before it
-  TakesScores scores = TakesScores::all;  ///< in 16-bit precision
-  TakesScores fp32_scores = TakesScores::none;
+  bool only_decodes = false;       ///< takes no packed sequences and no dropout
+  bool takes_fp32_scores = false;  ///< takes score features in fp32, too
   bool honours_carry = false;
   bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps
   bool always_writes_lse = true;  ///< otherwise only if the caller requests it
@@ -91,9 +83,6 @@ struct KernelInfo {
   /// Its backward pass for that kind of pass, otherwise its forward pass.
   const KernelPass& pass(PassKind kind) const {
     return kind == PassKind::backward ? backward.value() : forward;
-  }
-  TakesScores takes_scores(DType dtype) const {
-    return dtype == DType::fp32 ? fp32_scores : scores;
   }
   /// The switches of a pass; for both passes, each switch once.
   std::vector<const Knob*> knobs(PassKind kind) const;

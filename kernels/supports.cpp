@@ -18,113 +18,140 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The problem's first field of a score function, key lengths or packed sequences.
-std::string_view field_of_extras(const AttentionProblem& problem) {
+/// The scores that every kernel takes.
+constexpr std::string_view kPlainScores =
+    "plain softmax attention over whole sequences with mask none, causal or causal:top-left";
+
+/// "softcap 30", "mask window:9,0": what makes the problem's scores not plain; else empty.
+std::string features_text(const AttentionProblem& problem) {
+  const std::string extras = extras_text(problem);
+  const bool has_other_mask = extras.empty() && score_features(problem).any();
+  return has_other_mask ? "mask " + to_string(problem.mask) : extras;
+}
+
+/// The first field that makes the problem's scores not plain.
+std::string_view field_of_features(const AttentionProblem& problem) {
   if (problem.score.soft_cap) return "softcap";
   if (problem.score.has_alibi()) return "alibi";
   if (problem.score.has_dropout()) return "dropout";
-  return problem.has_key_lengths() ? "key_lengths" : "cu_seqlens_q";
+  if (problem.has_key_lengths()) return "key_lengths";
+  return problem.is_packed() ? "cu_seqlens_q" : "mask";
+}
+
+/// Checks the precision, the head dimension and the choices besides the tiling and the switches.
+std::optional<Error> check_pass(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const bool backward = run.pass() == PassKind::backward;
+  const std::string pass =
+      fmt::format("{}kernel {}", backward ? "the backward pass of " : "", kernel.name);
+  if (!takes_pass(kernel, run.pass(), problem.dtype)) {
+    return invalid_field(ErrorCode::not_applicable, "dtype", "{} is fp32; {} takes fp16 or bf16{}",
+                         field_name("dtype"), pass, backward ? ", that of flash2 also fp32" : "");
+  }
+  if (problem.d > kMaxKernelHeadDim) {
+    return invalid_field(ErrorCode::not_applicable, "head_dim", "{} is {}; {} takes 1 to {}",
+                         field_name("head_dim"), problem.d, pass, kMaxKernelHeadDim);
+  }
+  if (backward && run.asked.variant.carry != Carry::problem) {
+    return invalid_field(ErrorCode::not_applicable, "carry", "{} is {}; {} accepts only problem",
+                         field_name("carry"), to_string(run.asked.variant.carry), pass);
+  }
+  if (run.asked.variant.visit_hidden && problem.dtype == DType::fp32) {
+    return invalid_field(ErrorCode::not_applicable, "visit_hidden",
+                         "{} is for the kernels that use tensor cores; {} is fp32",
+                         field_name("visit_hidden"), field_name("dtype"));
+  }
+  const bool orders_additions = backward && run.asked.deterministic && kernel.backward->adds_dQ;
+  if (orders_additions && kernel.takes_block_mask) {
+    return invalid_field(ErrorCode::not_applicable, "deterministic",
+                         "{} sums dQ in an arbitrary order; standard, flash1 and flash2 have a "
+                         "deterministic one",
+                         pass);
+  }
+  // A fixed order of the dQ additions requires that a row tile is visited by every column tile up
+  // to the last one that visits it
+  if (!orders_additions || !score_features(problem).any()) return std::nullopt;
+  return invalid_field(ErrorCode::not_applicable, "deterministic",
+                       "with deterministic dQ, kernel {} takes only {}; standard takes all",
+                       kernel.name, kPlainScores);
 }
 
 /// Checks masks, score functions, key lengths and packed sequences.
 std::optional<Error> check_scores(const ResolvedRun& run) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
-  const TakesScores takes = kernel.takes_scores(problem.dtype);
-  const std::string extras = extras_text(problem);
-  if (takes == TakesScores::decoding && (problem.score.has_dropout() || problem.is_packed())) {
+  const std::string features = features_text(problem);
+  if (kernel.only_decodes && (problem.score.has_dropout() || problem.is_packed())) {
     return invalid_field(
         ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
         "the problem has {}; kernel {} decodes: it accepts windows, key lengths, soft-capping and "
         "ALiBi, but no packed sequences and no dropout, which belongs to training",
-        extras, kernel.name);
+        features, kernel.name);
   }
-  if (takes != TakesScores::none) return std::nullopt;
-  if (!extras.empty()) {
-    return invalid_field(
-        ErrorCode::not_applicable, field_of_extras(problem),
-        "the problem has {}; kernel {} takes plain softmax attention over whole sequences; "
-        "standard, and flash1, flash2 and block_sparse2 in fp16 and bf16, take score functions, "
-        "key lengths and packed sequences",
-        extras, kernel.name);
+  if (problem.dtype != DType::fp32 || kernel.takes_fp32_scores || features.empty()) {
+    return std::nullopt;
   }
-  if (problem.mask.is_none() || problem.mask.is_causal()) return std::nullopt;
   return invalid_field(
-      ErrorCode::not_applicable, "mask",
-      "{} is {}; kernel {} takes none, causal or causal:top-left in fp32; standard, "
-      "and flash1, flash2, block_sparse2 and split_kv in fp16 and bf16, take any",
-      field_name("mask"), to_string(problem.mask), kernel.name);
-}
-
-/// The largest number of tiles in a launch's lists, which hold 32-bit numbers.
-constexpr Index kMostListedTiles = Index{1} << 27;
-
-/// Checks the size of the lists of tiles of packed sequences, in the smallest tiling that the run
-/// may use.
-std::optional<Error> check_packed_tiles(const ResolvedRun& run) {
-  const KernelInfo& kernel = kernel_of(run);
-  const AttentionProblem& problem = run.problem;
-  if (kernel.forward.uses_cublas() || !problem.is_packed()) return std::nullopt;
-  const Tiling smallest = std::ranges::min(
-      possible_tilings(run), {}, [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
-  Index tiles = 0;
-  for (Index s = 0; s < problem.sequence_count(); ++s) {
-    const Sequence own = problem.sequence(s);
-    tiles +=
-        (ceil_div(own.queries(), smallest.Br) + 1) * (ceil_div(own.keys.size(), smallest.Bc) + 1);
-  }
-  if (tiles <= kMostListedTiles) return std::nullopt;
-  return invalid_field(
-      ErrorCode::too_many, "cu_seqlens_q",
-      "the packed sequences have about {} tiles of {}x{}; kernel {} lists at most {}", tiles,
-      smallest.Br, smallest.Bc, kernel.name, kMostListedTiles);
-}
-
-/// Checks the block mask, whose tiles are those of the run.
-std::optional<Error> check_block_mask(const ResolvedRun& run) {
-  const KernelInfo& kernel = kernel_of(run);
-  const AttentionProblem& problem = run.problem;
-  // The field's scope has rejected one for other kernels
-  ATTNSCOPE_CHECK(kernel.takes_block_mask || problem.block_mask == nullptr, ==, true);
-  if (!kernel.takes_block_mask) return std::nullopt;
-  if (problem.block_mask == nullptr) {
-    // All tiles of the smallest tiling
-    const Index tiles = ceil_div(problem.N, 16) * ceil_div(problem.N_kv, 16);
-    if (tiles <= kMostListedTiles) return std::nullopt;
-    return invalid_field(
-        ErrorCode::too_many, "seq_len",
-        "{} x {} is {} x {} without a block mask; kernel {} lists at most {} tiles of 16x16",
-        field_name("seq_len"), field_name("kv_len"), problem.N, problem.N_kv, kernel.name,
-        kMostListedTiles);
-  }
-  const Tiling& of_mask = problem.block_mask->tiling();
-  if (of_mask == run.tiling) return std::nullopt;
-  return invalid_field(
-      ErrorCode::contradiction, "Br",
-      "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the mask's tiles",
-      of_mask.Br, of_mask.Bc, run.tiling.Br, run.tiling.Bc, kernel.name);
+      ErrorCode::not_applicable, field_of_features(problem),
+      "the problem has {}; kernel {} takes only {} in fp32; fp16, bf16 and kernel standard have no "
+      "such limit",
+      features, kernel.name, kPlainScores);
 }
 
 /// Checks that the hardware and cuBLAS support the grid and product dimensions.
 std::optional<Error> check_size(const ResolvedRun& run) {
-  const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const bool backward = run.pass() == PassKind::backward;
   const Index length = backward ? std::max(problem.N, problem.N_kv) : problem.N;
-  constexpr Index kMaxBlocks = std::numeric_limits<std::int32_t>::max();
+  constexpr Index kMostBlocks = std::numeric_limits<std::int32_t>::max();
   const Index rows = problem.batch * problem.heads * length;
-  if (rows <= kMaxBlocks) return std::nullopt;
+  if (rows <= kMostBlocks) return std::nullopt;
   return invalid_field(ErrorCode::too_many, "seq_len",
                        "{} x {} x {} is {}; kernel {} accepts at most {} rows in one launch",
                        field_name("batch"), field_name("heads"), field_name("seq_len"), rows,
-                       kernel.name, kMaxBlocks);
+                       run.asked.kernel, kMostBlocks);
 }
 
-/// " with softcap 30", if the problem has such a feature.
-std::string with_text(const AttentionProblem& problem) {
-  if (!score_features(problem).any()) return {};
-  const std::string extras = extras_text(problem);
-  return " with " + (extras.empty() ? "mask " + to_string(problem.mask) : extras);
+/// Checks that the tiles of the block mask, if any, are those of the run.
+std::optional<Error> check_block_mask(const ResolvedRun& run) {
+  const KernelInfo& kernel = kernel_of(run);
+  const SharedBlockMask& mask = run.problem.block_mask;
+  // The field's scope has rejected one for other kernels
+  ATTNSCOPE_CHECK(kernel.takes_block_mask || mask == nullptr, ==, true);
+  if (mask == nullptr || mask->tiling() == run.tiling) return std::nullopt;
+  return invalid_field(
+      ErrorCode::contradiction, "Br",
+      "the block mask has tiles of {}x{}, the tiling is {}x{}; kernel {} computes the mask's tiles",
+      mask->tiling().Br, mask->tiling().Bc, run.tiling.Br, run.tiling.Bc, kernel.name);
+}
+
+/// Checks the size of a launch's lists of tiles, which hold 32-bit numbers: without a block mask,
+/// in the smallest tiling of all; of packed sequences, in the smallest that the run may use.
+std::optional<Error> check_listed_tiles(const ResolvedRun& run) {
+  constexpr Index kMostTiles = Index{1} << 27;
+  const KernelInfo& kernel = kernel_of(run);
+  const AttentionProblem& problem = run.problem;
+  const bool lacks_mask = kernel.takes_block_mask && problem.block_mask == nullptr;
+  Tiling smallest{16, 16};
+  Index tiles = 0;
+  if (lacks_mask) {
+    tiles = ceil_div(problem.N, smallest.Br) * ceil_div(problem.N_kv, smallest.Bc);
+  } else if (problem.is_packed() && !kernel.forward.uses_cublas()) {
+    smallest = std::ranges::min(possible_tilings(run), {},
+                                [](const Tiling& tiling) { return tiling.Br * tiling.Bc; });
+    for (Index s = 0; s < problem.sequence_count(); ++s) {
+      const Sequence own = problem.sequence(s);
+      tiles +=
+          (ceil_div(own.queries(), smallest.Br) + 1) * (ceil_div(own.keys.size(), smallest.Bc) + 1);
+    }
+  }
+  if (tiles <= kMostTiles) return std::nullopt;
+  return invalid_field(
+      ErrorCode::too_many, lacks_mask ? "seq_len" : "cu_seqlens_q",
+      "{} about {} tiles of {}x{}; kernel {} lists at most {}",
+      lacks_mask ? "without a block mask, the problem has" : "the packed sequences have", tiles,
+      smallest.Br, smallest.Bc, kernel.name, kMostTiles);
 }
 
 /// In one clause, why no block can compute the run's tiles; else empty.
@@ -158,74 +185,21 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& t
   const std::string limit = block_limit(run);
   if (limit.empty()) return std::nullopt;
   const Tiling own = default_tiling(run, target).value();
+  const std::string features = features_text(problem);
   return invalid_field(ErrorCode::does_not_fit, "Br",
-                       "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}: {}; {}",
+                       "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}{}: {}; {}",
                        kernel.name, to_string(run.pass()), tiling.Br, tiling.Bc,
                        to_string(problem.dtype), field_name("head_dim"), problem.d,
-                       with_text(problem), limit,
+                       features.empty() ? "" : " with ", features, limit,
                        tiling == own ? "choose other tiles or switches"
                                      : fmt::format("its default is {}x{}", own.Br, own.Bc));
-}
-
-/// Checks that the kernel has the pass in this precision, and accepts the head dimension.
-std::optional<Error> check_pass(const ResolvedRun& run) {
-  const KernelInfo& kernel = kernel_of(run);
-  const AttentionProblem& problem = run.problem;
-  const bool backward = run.pass() == PassKind::backward;
-  if (!takes_pass(kernel, run.pass(), problem.dtype)) {
-    return invalid_field(
-        ErrorCode::not_applicable, "dtype",
-        backward ? fmt::format("{} is fp32; the backward pass of kernel {} takes fp16 or bf16, "
-                               "that of flash2 also fp32",
-                               field_name("dtype"), kernel.name)
-                 : fmt::format("{} is fp32; kernel {} takes fp16 or bf16", field_name("dtype"),
-                               kernel.name));
-  }
-  if (problem.d <= kMaxKernelHeadDim) return std::nullopt;
-  return invalid_field(ErrorCode::not_applicable, "head_dim", "{} is {}; {}kernel {} takes 1 to {}",
-                       field_name("head_dim"), problem.d, backward ? "the backward pass of " : "",
-                       kernel.name, kMaxKernelHeadDim);
-}
-
-/// Checks the choices besides the tiling and the switches.
-std::optional<Error> check_choices(const ResolvedRun& run) {
-  const KernelInfo& kernel = kernel_of(run);
-  const AttentionProblem& problem = run.problem;
-  const bool backward = run.pass() == PassKind::backward;
-  const ScheduleVariant& variant = run.asked.variant;
-  if (backward && variant.carry != Carry::problem) {
-    return invalid_field(ErrorCode::not_applicable, "carry",
-                         "{} is {}; the backward pass of kernel {} accepts only problem",
-                         field_name("carry"), to_string(variant.carry), kernel.name);
-  }
-  if (variant.visit_hidden && problem.dtype == DType::fp32) {
-    return invalid_field(ErrorCode::not_applicable, "visit_hidden",
-                         "{} is for the kernels that use tensor cores; {} is fp32",
-                         field_name("visit_hidden"), field_name("dtype"));
-  }
-  if (!backward || !run.asked.deterministic) return std::nullopt;
-  const DqOrder order = kernel.backward->dQ_order;
-  if (order == DqOrder::any) {
-    return invalid_field(ErrorCode::not_applicable, "deterministic",
-                         "the backward pass of kernel {} sums dQ in an arbitrary order; standard, "
-                         "flash1 and flash2 have a deterministic one",
-                         kernel.name);
-  }
-  // A fixed order of the dQ additions requires that a row tile is visited by every column tile up
-  // to the last one that visits it
-  if (order == DqOrder::fixed || !score_features(problem).any()) return std::nullopt;
-  return invalid_field(ErrorCode::not_applicable, "deterministic",
-                       "with deterministic dQ, kernel {} takes only plain softmax attention over "
-                       "whole sequences with "
-                       "mask none, causal or causal:top-left; standard takes all",
-                       kernel.name);
 }
 
 }  // namespace
 
 std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target) {
   if (auto error = validate(run.problem)) return error;
-  for (const auto check : {check_pass, check_choices, check_scores, check_size}) {
+  for (const auto check : {check_pass, check_scores, check_size}) {
     if (auto error = check(run)) return error;
   }
   // Hopper's own programs have other tilings, and resolve() checks their switches
@@ -234,7 +208,7 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
   tiled.tiling = tiling_on_gpu(run, others);
   if (auto error = check_block_mask(tiled)) return error;
   if (auto error = check_tiling(tiled, others)) return error;
-  return check_packed_tiles(run);
+  return check_listed_tiles(run);
 }
 
 std::optional<Error> check_compute_capability(std::string_view gpu_name,
