@@ -20,20 +20,13 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
   constexpr std::chrono::milliseconds kPatience{20};  // between two checks of `cancel`
   std::unique_lock lock(mutex_);
   Slot& slot = slots_[program];
+  lock.unlock();
+  std::unique_lock claim(slot.mutex, std::defer_lock);
   do {
     if (cancel != nullptr && cancel->load()) return cancelled();
-  } while (!released_.wait_for(lock, kPatience, [&slot] { return !slot.is_claimed; }));
+  } while (!claim.try_lock_for(kPatience));
   if (slot.kernel) return ObtainedKernel{slot.kernel, KernelOrigin::memory};
-  slot.is_claimed = true;
-  lock.unlock();
 
-  // Release the slot in any case: other threads may be waiting for it
-  const auto release = [this](Slot* claimed) {
-    const std::lock_guard again(mutex_);
-    claimed->is_claimed = false;
-    released_.notify_all();
-  };
-  const std::unique_ptr<Slot, decltype(release)> claim(&slot, release);
   const std::string key = cache_key(program, library.build);
   auto kernel = unpacked_kernel(disk_.find(key).value_or(""));
   const KernelOrigin origin = kernel ? KernelOrigin::disk : KernelOrigin::compiler;

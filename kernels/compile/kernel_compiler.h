@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -52,13 +51,12 @@ class KernelCompiler {
 
  private:
   struct Slot {
-    bool is_claimed = false;  ///< a thread is reading or compiling the kernel
+    std::timed_mutex mutex;  ///< held while a thread reads or compiles the kernel
     std::shared_ptr<const CompiledKernel> kernel;
   };
 
   const DiskCache disk_;
-  std::mutex mutex_;  ///< guards the slots; a slot's kernel belongs to the thread that claimed it
-  std::condition_variable released_;
+  std::mutex mutex_;  ///< guards the map; each slot's own mutex guards its kernel
   std::map<KernelProgram, Slot> slots_;
 };
 
