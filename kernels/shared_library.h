@@ -18,34 +18,33 @@ struct Symbol {
 };
 
 /// A shared library that is never unloaded. A struct of its functions initialises each pointer with
-/// require(); then is_complete() says whether all were found.
+/// require(); then problem() says whether all can be called.
 class SharedLibrary {
  public:
-  /// The first of the named libraries that can be loaded.
+  /// The first of the named libraries, at least one, that can be loaded.
   explicit SharedLibrary(const std::vector<std::string>& names) {
     for (const std::string& name : names) {
       handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
       if (handle_ != nullptr) break;
-      if (reason_.empty()) reason_ = dlerror();
+      if (problem_.empty()) problem_ = dlerror();
     }
+    if (handle_ != nullptr) problem_.clear();
   }
-
-  bool is_loaded() const { return handle_ != nullptr; }
-  const std::string& reason() const { return reason_; }  ///< why the first name was not loaded
 
   /// Null if the library is not loaded or lacks the function.
-  Symbol find(const char* name) const { return {is_loaded() ? dlsym(handle_, name) : nullptr}; }
+  Symbol find(const char* name) const { return {handle_ ? dlsym(handle_, name) : nullptr}; }
   Symbol require(const char* name) {
     const Symbol found = find(name);
-    if (found.address == nullptr) missing_ = name;
+    if (found.address == nullptr && problem_.empty()) problem_ = dlerror();
     return found;
   }
-  bool is_complete() const { return missing_.empty(); }
-  const std::string& missing() const { return missing_; }  ///< the last function not found
+  /// Why the first name was not loaded, or which required function the library lacks, in the
+  /// loader's words; empty if it can be used.
+  const std::string& problem() const { return problem_; }
 
  private:
   void* handle_ = nullptr;
-  std::string reason_, missing_;
+  std::string problem_;
 };
 
 }  // namespace attnscope::kernels

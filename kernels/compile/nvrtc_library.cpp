@@ -53,16 +53,11 @@ std::optional<int> number_of(std::string_view compute_capability) {
 
 Result<NvrtcLibrary> load_nvrtc(const std::vector<std::string>& names) {
   NvrtcLibrary nvrtc{SharedLibrary(names)};
-  if (!nvrtc.library.is_loaded()) {
+  if (!nvrtc.library.problem().empty()) {
     return unavailable(
         "kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
         "install CUDA 12.8 or newer, or add the library's folder to LD_LIBRARY_PATH",
-        nvrtc.library.reason());
-  }
-  if (!nvrtc.library.is_complete()) {
-    return unavailable(
-        "the NVRTC that was loaded lacks functions that AttnScope needs; install CUDA 12.8 or "
-        "newer");
+        nvrtc.library.problem());
   }
   nvrtc.get_version(&nvrtc.version.major, &nvrtc.version.minor);
   int count = 0;

@@ -20,7 +20,7 @@ std::string cuda_version_text(int version) {
 /// Nothing if the driver works and finds the GPU.
 std::optional<Error> find_device(int device) {
   // The run-time library has no error for "no driver at all"
-  if (!SharedLibrary({"libcuda.so.1"}).is_loaded()) {
+  if (!SharedLibrary({"libcuda.so.1"}).problem().empty()) {
     return unavailable(
         "no NVIDIA driver: libcuda.so.1 cannot be loaded; install the driver on a "
         "machine with an NVIDIA GPU");

@@ -6,14 +6,11 @@ namespace attnscope::kernels {
 
 Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   CublasLibrary cublas{SharedLibrary(names)};
-  if (!cublas.library.is_loaded()) {
+  if (!cublas.library.problem().empty()) {
     return unavailable(
         "kernel standard needs cuBLAS 13 or 12, which could not be "
         "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
-        cublas.library.reason());
-  }
-  if (!cublas.library.is_complete()) {
-    return unavailable("the installed cuBLAS lacks an entry point; versions 12 and 13 have it");
+        cublas.library.problem());
   }
   return cublas;
 }

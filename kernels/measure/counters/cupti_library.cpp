@@ -51,16 +51,11 @@ void preload_companions(void* function_of_cupti) {
 
 Result<CuptiLibrary> open_cupti() {
   CuptiLibrary cupti{SharedLibrary(candidate_paths())};
-  if (!cupti.library.is_loaded()) {
+  if (!cupti.library.problem().empty()) {
     return unavailable(
-        "no hardware counters: CUPTI (libcupti.so.{}) is not found; install the CUDA "
-        "toolkit, or set {} to the folder that holds it",
-        CUDA_VERSION / 1000, kFolderVariable);
-  }
-  if (!cupti.library.is_complete()) {
-    return unavailable(
-        "no hardware counters: this CUPTI lacks {}; CUDA 12.6 update 2 or newer has it",
-        cupti.library.missing());
+        "no hardware counters: CUPTI could not be loaded ({}); install CUDA 12.6 update 2 or "
+        "newer, or set {} to the folder that holds it",
+        cupti.library.problem(), kFolderVariable);
   }
   preload_companions(reinterpret_cast<void*>(cupti.RangeProfilerEnable));
   return cupti;
