@@ -121,7 +121,8 @@ Result<std::optional<Disassembler>> disassembler_for(const GivenOptions& given) 
 /// The architecture to compile for; an error if an option writes machine code and NVRTC can make
 /// only PTX.
 Result<std::string> architecture_for(const GivenOptions& given, const GpuDescription& gpu) {
-  auto architecture = kernels::target_architecture(gpu.compute_capability);
+  ATTNSCOPE_TRY(const auto nvrtc, kernels::nvrtc());
+  auto architecture = kernels::target_architecture(gpu.compute_capability, nvrtc);
   if (!architecture || !kernels::is_ptx(architecture.value())) return architecture;
   for (const std::string_view option : {"cubin", "sass"}) {
     if (!given.has(option)) continue;

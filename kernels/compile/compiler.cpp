@@ -23,14 +23,12 @@ int number_before(std::string_view text, std::string_view unit) {
   return parse_number<int>(text.substr(begin, end - begin)).value_or(0);
 }
 
-/// The code or log of a program: `size_of` returns its size, `copy` copies it.
-std::string text_of(NvrtcLibrary::Program program,
-                    int (*size_of)(NvrtcLibrary::Program, std::size_t*),
-                    int (*copy)(NvrtcLibrary::Program, char*)) {
+/// Empty if NVRTC does not return it.
+std::string text_of(NvrtcLibrary::Program program, const NvrtcLibrary::Text& functions) {
   std::size_t bytes = 0;
-  if (size_of(program, &bytes) != 0) return {};
+  if (functions.size(program, &bytes) != 0) return {};
   std::string text(bytes, '\0');
-  return copy(program, text.data()) == 0 ? text : std::string();
+  return functions.copy(program, text.data()) == 0 ? text : std::string();
 }
 
 int ends_when_cancelled(void* payload, void* /*unused*/) {
@@ -125,7 +123,7 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   status = library.compile(created, static_cast<int>(arguments.size()), arguments.data());
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   if (cancel != nullptr && cancel->load()) return cancelled();
-  const std::string log = text_of(created, library.log_size, library.log);
+  const std::string log = text_of(created, library.log);
   if (status != 0) {
     return failed("cannot compile {} for {}: {}", program.expression, program.architecture,
                   first_error_in(log));
@@ -133,8 +131,8 @@ Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<b
   const char* entry = nullptr;
   status = library.lowered_name(created, program.expression.c_str(), &entry);
   if (status != 0) return failed("NVRTC: {}", library.error_string(status));
-  return CompiledKernel{.cubin = text_of(created, library.cubin_size, library.cubin),
-                        .ptx = text_of(created, library.ptx_size, library.ptx),
+  return CompiledKernel{.cubin = text_of(created, library.cubin),
+                        .ptx = text_of(created, library.ptx),
                         .entry = entry,
                         .resources = resources_in(log, entry),
                         .compile_s = took.count()};

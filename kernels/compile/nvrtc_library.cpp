@@ -79,13 +79,14 @@ const Result<NvrtcLibrary>& nvrtc() {
 }
 
 Result<std::string> target_architecture(std::string_view compute_capability,
-                                        std::span<const int> known, const CudaVersion& nvrtc) {
+                                        const NvrtcLibrary& nvrtc) {
   constexpr int kFirstWithOwnInstructions = 90;
   const auto gpu = number_of(compute_capability);
   if (!gpu) {
     return invalid_request("'{}' is not a compute capability; use one such as 9.0",
                            one_line(compute_capability));
   }
+  const std::vector<int>& known = nvrtc.architectures;
   if (std::ranges::find(known, *gpu) != known.end()) {
     return fmt::format("sm_{}{}", *gpu, *gpu >= kFirstWithOwnInstructions ? "a" : "");
   }
@@ -97,12 +98,7 @@ Result<std::string> target_architecture(std::string_view compute_capability,
   return unavailable(
       "NVRTC {} does not support compute capability {}; install a CUDA toolkit that supports this "
       "GPU",
-      to_string(nvrtc), compute_capability);
-}
-
-Result<std::string> target_architecture(std::string_view compute_capability) {
-  ATTNSCOPE_TRY(const auto library, nvrtc());
-  return target_architecture(compute_capability, library.architectures, library.version);
+      to_string(nvrtc.version), compute_capability);
 }
 
 bool is_ptx(std::string_view architecture) {
@@ -122,10 +118,11 @@ std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& d
 }
 
 Result<std::string> architecture_here(std::string_view compute_capability) {
-  ATTNSCOPE_TRY(auto architecture, target_architecture(compute_capability));
+  ATTNSCOPE_TRY(const auto library, nvrtc());
+  ATTNSCOPE_TRY(auto architecture, target_architecture(compute_capability, library));
   const auto driver = driver_version();
   if (!driver) return unavailable("the NVIDIA driver does not report its version");
-  if (auto error = check_driver(nvrtc().value().version, *driver, architecture)) return *error;
+  if (auto error = check_driver(library.version, *driver, architecture)) return *error;
   return architecture;
 }
 

@@ -6,7 +6,6 @@
 #include <compare>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +29,11 @@ struct NvrtcLibrary {
   std::string build = {};  ///< "13.0 libnvrtc.so.13.0.88": the version and the library's file
 
   using Program = void*;
+  /// One of a program's texts: the functions that return its size and copy it.
+  struct Text {
+    int (*size)(Program program, std::size_t* bytes);
+    int (*copy)(Program program, char* text);
+  };
   int (*get_version)(int* major, int* minor) = library.require("nvrtcVersion");
   int (*count_architectures)(int* count) = library.require("nvrtcGetNumSupportedArchs");
   int (*get_architectures)(int* tenths) = library.require("nvrtcGetSupportedArchs");
@@ -41,12 +45,9 @@ struct NvrtcLibrary {
                              const char* expression) = library.require("nvrtcAddNameExpression");
   int (*compile)(Program program, int option_count,
                  const char* const* options) = library.require("nvrtcCompileProgram");
-  int (*log_size)(Program program, std::size_t* bytes) = library.require("nvrtcGetProgramLogSize");
-  int (*log)(Program program, char* text) = library.require("nvrtcGetProgramLog");
-  int (*cubin_size)(Program program, std::size_t* bytes) = library.require("nvrtcGetCUBINSize");
-  int (*cubin)(Program program, char* bytes) = library.require("nvrtcGetCUBIN");
-  int (*ptx_size)(Program program, std::size_t* bytes) = library.require("nvrtcGetPTXSize");
-  int (*ptx)(Program program, char* text) = library.require("nvrtcGetPTX");
+  Text log{library.require("nvrtcGetProgramLogSize"), library.require("nvrtcGetProgramLog")};
+  Text cubin{library.require("nvrtcGetCUBINSize"), library.require("nvrtcGetCUBIN")};
+  Text ptx{library.require("nvrtcGetPTXSize"), library.require("nvrtcGetPTX")};
   int (*lowered_name)(Program program, const char* expression,
                       const char** name) = library.require("nvrtcGetLoweredName");
   const char* (*error_string)(int result) = library.require("nvrtcGetErrorString");
@@ -67,16 +68,12 @@ std::vector<std::string> nvrtc_names(const std::optional<CudaVersion>& driver);
 /// NVRTC 13 or 12; loaded by the first call, whose result all later calls return.
 const Result<NvrtcLibrary>& nvrtc();
 
-/// The architecture to compile for: `compute_capability` is the GPU's, "9.0", and `known` lists
-/// what the compiler supports, 90 for 9.0. If it supports the GPU, machine code, "sm_90a",
-/// including the instructions that only this architecture has, if any. Otherwise PTX, "compute_80",
-/// for the newest known architecture that is older than the GPU; the driver compiles it.
-/// unavailable if there is none.
+/// The architecture to compile for, on a GPU of this compute capability, "9.0". If NVRTC supports
+/// the GPU, machine code, "sm_90a", including the instructions that only this architecture has, if
+/// any. Otherwise PTX, "compute_80", for the newest architecture that NVRTC supports and that is
+/// older than the GPU; the driver compiles it. unavailable if there is none.
 Result<std::string> target_architecture(std::string_view compute_capability,
-                                        std::span<const int> known, const CudaVersion& nvrtc);
-
-/// The result of target_architecture() for the architectures that this machine's NVRTC supports.
-Result<std::string> target_architecture(std::string_view compute_capability);
+                                        const NvrtcLibrary& nvrtc);
 
 /// Whether the architecture names PTX ("compute_80") rather than machine code.
 bool is_ptx(std::string_view architecture);
@@ -86,8 +83,8 @@ bool is_ptx(std::string_view architecture);
 std::optional<Error> check_driver(const CudaVersion& nvrtc, const CudaVersion& driver,
                                   std::string_view architecture);
 
-/// target_architecture() for a GPU of this machine: unavailable also if its driver cannot run
-/// NVRTC's output.
+/// target_architecture() for a GPU of this machine and its nvrtc(): unavailable also if the driver
+/// cannot run NVRTC's output.
 Result<std::string> architecture_here(std::string_view compute_capability);
 
 }  // namespace attnscope::kernels

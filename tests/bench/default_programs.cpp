@@ -189,7 +189,9 @@ class Compilation {
 
 /// Compiles for a GPU; returns the number of programs that could not be compiled.
 int compile_for(std::string_view compute_capability, const Options& options) {
-  const auto architecture = target_architecture(compute_capability);
+  const auto& library = nvrtc();
+  const auto architecture =
+      library ? target_architecture(compute_capability, library.value()) : library.error();
   if (!architecture) {
     fmt::print("{}\n", architecture.error().message);
     return 1;

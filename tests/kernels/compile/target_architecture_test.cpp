@@ -19,9 +19,15 @@ const std::vector<int> kOld = {50, 60, 70, 75, 80, 86, 87, 89, 90};
 const std::vector<int> kNew = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
 constexpr CudaVersion kCuda124{12, 4}, kCuda128{12, 8}, kCuda130{13, 0};
 
+NvrtcLibrary nvrtc_of(const CudaVersion& version, const std::vector<int>& architectures) {
+  return {.library = SharedLibrary({"libno_nvrtc_here.so"}),
+          .version = version,
+          .architectures = architectures};
+}
+
 TEST(TargetArchitecture, IsThatOfTheGpuWithItsOwnInstructions) {
   const auto target = [](const char* capability) {
-    return target_architecture(capability, kNew, kCuda130).value();
+    return target_architecture(capability, nvrtc_of(kCuda130, kNew)).value();
   };
   EXPECT_EQ(target("8.0"), "sm_80");
   EXPECT_EQ(target("8.9"), "sm_89");
@@ -32,7 +38,7 @@ TEST(TargetArchitecture, IsThatOfTheGpuWithItsOwnInstructions) {
 
 TEST(TargetArchitecture, OfAGpuThatTheCompilerDoesNotKnowIsPtxOfTheNewestBeforeIt) {
   const auto target = [](const char* capability, const std::vector<int>& known) {
-    const auto found = target_architecture(capability, known, kCuda124);
+    const auto found = target_architecture(capability, nvrtc_of(kCuda124, known));
     return found ? found.value() : found.error().message;
   };
   EXPECT_EQ(target("10.3", kOld), "compute_90");
@@ -45,14 +51,14 @@ TEST(TargetArchitecture, OfAGpuThatTheCompilerDoesNotKnowIsPtxOfTheNewestBeforeI
 }
 
 TEST(TargetArchitecture, OfAGpuOlderThanAllIsRefusedInOneLine) {
-  const auto refused = target_architecture("7.0", kNew, kCuda130);
+  const auto refused = target_architecture("7.0", nvrtc_of(kCuda130, kNew));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, Error::Kind::unavailable);
   EXPECT_THAT(refused.error().message, AllOf(HasSubstr("NVRTC 13.0"), HasSubstr("7.0"),
                                              HasSubstr("install"), Not(HasSubstr("\n"))));
-  EXPECT_FALSE(target_architecture("9.0", std::vector<int>(), kCuda130).ok());
+  EXPECT_FALSE(target_architecture("9.0", nvrtc_of(kCuda130, {})).ok());
   for (const char* wrong : {"", "9", "9.", ".0", "9.0x", "nine", "9.10"}) {
-    EXPECT_FALSE(target_architecture(wrong, kNew, kCuda130).ok()) << wrong;
+    EXPECT_FALSE(target_architecture(wrong, nvrtc_of(kCuda130, kNew)).ok()) << wrong;
   }
 }
 
