@@ -15,11 +15,7 @@
 
 /* C's own customs: NOLINTBEGIN(modernize-use-using, readability-identifier-naming) */
 
-#if defined(__GNUC__)
 #define ATTNSCOPE_API __attribute__((visibility("default")))
-#else
-#define ATTNSCOPE_API
-#endif
 
 #ifdef __cplusplus
 extern "C" {

@@ -73,9 +73,8 @@ attnscope_status attnscope_session_open(int32_t device, attnscope_session** sess
   return guarded(nullptr, [&]() -> std::optional<Error> {
     if (session == nullptr) return invalid_request("session is NULL; it receives the new session");
     *session = nullptr;
-    auto opened = Session::open(device);
-    if (!opened) return opened.error();
-    *session = new attnscope_session{std::move(opened).value()};
+    ATTNSCOPE_TRY(auto opened, Session::open(device));
+    *session = new attnscope_session{std::move(opened)};
     return std::nullopt;
   });
 }
@@ -89,14 +88,12 @@ attnscope_status attnscope_run_create(const char* json, attnscope_run** run) {
     if (run == nullptr) return invalid_request("run is NULL; it receives the new run");
     *run = nullptr;
     if (json == nullptr) return invalid_request("json is NULL; it describes the run");
-    const auto document = parse_json(json, "the run");
-    if (!document) return document.error();
-    const JsonObject root(document.value(), "");
+    ATTNSCOPE_TRY(const auto document, parse_json(json, "the run"));
+    const JsonObject root(document, "");
     check_run_members(root);
-    auto described = resolve(run_from_json(root));
-    if (!described) return described.error();
-    const std::size_t bytes = workspace_bytes(described.value());
-    *run = new attnscope_run{std::move(described).value(), bytes};
+    ATTNSCOPE_TRY(auto described, resolve(run_from_json(root)));
+    const std::size_t bytes = workspace_bytes(described);
+    *run = new attnscope_run{std::move(described), bytes};
     return std::nullopt;
   });
 }
