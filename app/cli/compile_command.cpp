@@ -25,12 +25,6 @@ namespace attnscope::cli {
 
 namespace {
 
-using kernels::KernelOrigin;
-
-std::string_view origin_name(KernelOrigin origin) {
-  return origin == KernelOrigin::compiler ? "compiled now" : "read from the cache";
-}
-
 /// A launch's kernel, and the time taken to obtain it.
 struct ReadyLaunch {
   const kernels::BlockProgram& block;
@@ -58,7 +52,7 @@ ordered_json launch_json(const ReadyLaunch& launch, const GpuDescription& gpu) {
                 {"resident_blocks", blocks},
                 {"resident_warps", blocks * launch.block.threads / kWarp}});
   }
-  row.update({{"origin", origin_name(launch.obtained.origin)},
+  row.update({{"origin", launch.obtained.compiled_now ? "compiled now" : "read from the cache"},
               {"compile_s", kernel.compile_s},
               {"obtain_s", launch.obtain_s}});
   return row;

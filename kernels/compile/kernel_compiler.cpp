@@ -25,17 +25,17 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
   do {
     if (cancel != nullptr && cancel->load()) return cancelled();
   } while (!claim.try_lock_for(kPatience));
-  if (slot.kernel) return ObtainedKernel{slot.kernel, KernelOrigin::memory};
+  if (slot.kernel) return ObtainedKernel{slot.kernel};
 
   const std::string key = cache_key(program, library.build);
   auto kernel = unpacked_kernel(disk_.find(key).value_or(""));
-  const KernelOrigin origin = kernel ? KernelOrigin::disk : KernelOrigin::compiler;
-  if (!kernel) {
+  const bool compiled_now = !kernel;
+  if (compiled_now) {
     ATTNSCOPE_TRY(kernel, compile(program, cancel));
     disk_.keep(key, packed(*kernel));
   }
   slot.kernel = std::make_shared<const CompiledKernel>(std::move(*kernel));
-  return ObtainedKernel{slot.kernel, origin};
+  return ObtainedKernel{slot.kernel, compiled_now};
 }
 
 std::optional<Error> KernelCompiler::obtain_all(std::span<const KernelProgram> programs,

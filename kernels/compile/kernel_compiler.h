@@ -2,7 +2,6 @@
 #pragma once
 
 #include <atomic>
-#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -16,12 +15,9 @@
 
 namespace attnscope::kernels {
 
-/// Where a kernel came from.
-enum class KernelOrigin : std::uint8_t { memory, disk, compiler };
-
 struct ObtainedKernel {
   std::shared_ptr<const CompiledKernel> kernel;
-  KernelOrigin origin = KernelOrigin::compiler;
+  bool compiled_now = false;  ///< else it came from memory or from disk
 };
 
 /// How a long compilation reports its progress and is cancelled.

@@ -159,7 +159,7 @@ class Compilation {
 
     const std::lock_guard lock(mutex_);
     total_s_ += compile_s;
-    if (!made || !read || read.value().origin != KernelOrigin::disk) {
+    if (!made || !read || read.value().compiled_now) {
       ++failed_;
       fmt::print("{}\n", made ? program.expression + " is not in the cache" : made.error().message);
       return;
