@@ -25,20 +25,16 @@ struct PassArguments {
   /// tiling.
   ResolvedRun run;
 
-  TensorView Q;  ///< [B, H, N, d], the problem's precision
-  TensorView K;  ///< [B, H_kv, N_kv, d]
-  TensorView V;  ///< [B, H_kv, N_kv, d]
-  TensorView O;  ///< [B, H, N, d], written by a forward pass
+  TensorView Q, O;  ///< [B, H, N, d] in the problem's precision; a forward pass writes O
+  TensorView K, V;  ///< [B, H_kv, N_kv, d]
   /// [B, H, N], natural logarithm, -inf for an empty row. flash2, block_sparse2 and split_kv always
   /// write it; standard's softmax and flash1 (in a separate launch, "lse") only if this is not
   /// null.
   float* LSE_dev = nullptr;
 
   // For a backward pass
-  TensorView dO;  ///< [B, H, N, d]
-  TensorView dQ;  ///< [B, H, N, d], written
-  TensorView dK;  ///< [B, H_kv, N_kv, d], written
-  TensorView dV;  ///< [B, H_kv, N_kv, d], written
+  TensorView dO, dQ;  ///< [B, H, N, d]; dQ is written
+  TensorView dK, dV;  ///< [B, H_kv, N_kv, d], written
   /// The workspace as the forward pass left it: standard reads P there and overwrites S with dP,
   /// since no later backward pass reads S; flash1 reads m and l. flash2 and block_sparse2 do not
   /// use it.

@@ -12,7 +12,7 @@ namespace attnscope::kernels {
 /// with them.
 struct LaunchResources {
   DeviceTables tables;
-  CublasHandles cublas;
+  Cublas cublas;
   CompiledKernels kernels{};
 };
 

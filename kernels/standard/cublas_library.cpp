@@ -15,25 +15,12 @@ Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   return cublas;
 }
 
-CublasHandle::CublasHandle(const CublasLibrary& cublas, void* stream)
-    : cublas_(cublas), handle_(nullptr, cublas.destroy) {
-  cublasHandle_t handle = nullptr;
-  cublasStatus_t status = cublas_.create(&handle);
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    throw GpuError(unavailable("cuBLAS does not start: {}", cublas_.status_string(status)));
-  }
-  handle_.reset(handle);
-  status = cublas_.set_stream(handle, static_cast<cudaStream_t>(stream));
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw GpuError(failed("cublasSetStream failed: {}", cublas_.status_string(status)));
-}
-
 static cudaDataType_t cuda_type(DType dtype) {
   if (dtype == DType::fp32) return CUDA_R_32F;
   return dtype == DType::fp16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
-void CublasHandle::multiply(const HeadProduct& product, DType dtype, double scale) {
+void Cublas::multiply(const HeadProduct& product, DType dtype, double scale, void* stream) {
   // cuBLAS is column-major: it sees each row-major matrix as its transpose, and the transposed
   // product is that of the transposed factors in reverse order
   const auto& [result, left, right] = product;
@@ -45,25 +32,34 @@ void CublasHandle::multiply(const HeadProduct& product, DType dtype, double scal
   const auto alpha = static_cast<float>(scale);
   const float beta = 0.0f;
   const std::scoped_lock lock(mutex_);
-  const cublasStatus_t status = cublas_.gemm_strided_batched(
-      handle_.get(), operation(right), operation(left), result.columns, result.rows, inner, &alpha,
+  const cublasHandle_t handle = handle_of(stream);
+  const cublasStatus_t status = library_->value().gemm_strided_batched(
+      handle, operation(right), operation(left), result.columns, result.rows, inner, &alpha,
       right.view.data_dev, type, right.view.stride_row, right.view.stride_head, left.view.data_dev,
       type, left.view.stride_row, left.view.stride_head, &beta, result.view.data_dev, type,
       result.view.stride_row, result.view.stride_head, result.heads, CUBLAS_COMPUTE_32F,
       CUBLAS_GEMM_DEFAULT);
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw GpuError(failed("cuBLAS failed in a matrix product: {}", cublas_.status_string(status)));
+  check("a matrix product", status);
 }
 
-std::shared_ptr<CublasHandle> CublasHandles::of(void* stream) {
-  const std::scoped_lock lock(mutex_);
+cublasHandle_t Cublas::handle_of(void* stream) {
   if (!library_) library_ = load_cublas({"libcublas.so.13", "libcublas.so.12"});
   if (!*library_) throw GpuError(library_->error());
+  const auto found = handles_.find(stream);
+  if (found != handles_.end()) return found->second.get();
+  const CublasLibrary& cublas = library_->value();
+  cublasHandle_t created = nullptr;
+  check("cublasCreate()", cublas.create(&created));
+  Handle handle(created, cublas.destroy);
+  check("cublasSetStream()", cublas.set_stream(created, static_cast<cudaStream_t>(stream)));
   constexpr std::size_t kMostHandles = 16;
-  if (handles_.size() == kMostHandles && !handles_.contains(stream)) handles_.clear();
-  auto& handle = handles_[stream];
-  if (!handle) handle = std::make_shared<CublasHandle>(library_->value(), stream);
-  return handle;
+  if (handles_.size() == kMostHandles) handles_.clear();
+  return handles_.emplace(stream, std::move(handle)).first->second.get();
+}
+
+void Cublas::check(const char* call, cublasStatus_t status) const {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw GpuError(failed("{} of cuBLAS failed: {}", call, library_->value().status_string(status)));
 }
 
 }  // namespace attnscope::kernels

@@ -33,34 +33,23 @@ struct CublasLibrary {
 /// point.
 Result<CublasLibrary> load_cublas(const std::vector<std::string>& names);
 
-/// A handle of one device and one stream, so that no other stream writes to its cuBLAS workspace.
-/// Its functions throw GpuError, with the error that cuBLAS reports.
-class CublasHandle {
+/// cuBLAS on one GPU. Any thread may use it.
+class Cublas {
  public:
-  /// A handle of the current device.
-  CublasHandle(const CublasLibrary& cublas, void* stream);
-
-  /// result = scale * left right, with fp32 accumulation, for a product of one batch entry.
-  void multiply(const HeadProduct& product, DType dtype, double scale);
+  /// Enqueues result = scale * left right, with fp32 accumulation, for a product of one batch
+  /// entry. The first call loads the library; the stream's first call on the current device creates
+  /// its handle. Throws GpuError if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS
+  /// fails.
+  void multiply(const HeadProduct& product, DType dtype, double scale, void* stream);
 
  private:
-  const CublasLibrary cublas_;
-  std::unique_ptr<cublasContext, decltype(&cublasDestroy_v2)> handle_;
-  std::mutex mutex_;  ///< held during every call with the handle
-};
+  using Handle = std::unique_ptr<cublasContext, decltype(&cublasDestroy_v2)>;
+  cublasHandle_t handle_of(void* stream);
+  void check(const char* call, cublasStatus_t status) const;
 
-/// The handles of one GPU. Any thread may use it.
-class CublasHandles {
- public:
-  /// The stream's handle on the current device: created by the first call and reused. Throws
-  /// GpuError if neither libcublas.so.13 nor .12 can be loaded, or if cuBLAS fails to start; the
-  /// next call retries.
-  std::shared_ptr<CublasHandle> of(void* stream);
-
- private:
-  std::mutex mutex_;
-  std::optional<Result<CublasLibrary>> library_;            ///< set by the first attempt to load it
-  std::map<void*, std::shared_ptr<CublasHandle>> handles_;  ///< by stream
+  std::mutex mutex_;  ///< guards the members below, and calls with the handles
+  std::optional<Result<CublasLibrary>> library_;
+  std::map<void*, Handle> handles_;  ///< by stream: no other writes to a handle's cuBLAS workspace
 };
 
 }  // namespace attnscope::kernels

@@ -18,9 +18,11 @@ HeadMatrices scores_of(const AttentionProblem& problem, void* data_dev) {
 void multiply(PassLauncher& pass, std::string_view launch, const HeadProduct& product,
               double scale = 1.0) {
   const DType dtype = pass.problem.dtype;
-  const auto cublas = pass.arguments.resources->cublas.of(pass.arguments.stream);
+  Cublas& cublas = pass.arguments.resources->cublas;
   pass.start_by(launch, [&] {
-    for (const auto& batch : strided_batches(product, dtype)) cublas->multiply(batch, dtype, scale);
+    for (const HeadProduct& batch : strided_batches(product, dtype)) {
+      cublas.multiply(batch, dtype, scale, pass.arguments.stream);
+    }
   });
 }
 
