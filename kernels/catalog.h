@@ -50,7 +50,8 @@ struct KernelPass {
   std::string_view launch = {};  ///< with the products, which can be traced; "": they are cuBLAS's
   BlockWork block_work = BlockWork::row_tile;
   bool adds_dQ = false;  ///< thread blocks add to dQ, in any order unless the run fixes it
-  WorkspaceLayoutOf* workspace = nullptr;        ///< null: none
+  /// Its own tensors in the workspace, if any; a backward pass reads those of the forward pass.
+  WorkspaceLayoutOf* workspace = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
   HopperSupports* hopper_supports =
       nullptr;  ///< null: it has no program with Hopper's instructions
@@ -73,8 +74,6 @@ struct KernelInfo {
   bool honours_carry = false;
   bool takes_block_mask = false;  ///< computes only the tiles that a block mask keeps
   bool always_writes_lse = true;  ///< otherwise only if the caller requests it
-  /// The tensor in the forward pass's workspace that the backward pass reads: "P"; "": none.
-  std::string_view forward_state = {};
   KernelPass forward;
   std::optional<KernelPass> backward = {};
   KernelPrograms* programs = nullptr;

@@ -59,12 +59,12 @@ std::optional<Error> check_memory(const PassArguments& arguments) {
   }
   if (auto error = check_address("LSE", arguments.LSE_dev, alignof(float))) return error;
 
-  if (backward && !kernel.forward_state.empty()) {
+  if (backward && kernel.forward.workspace != nullptr) {
     const void* const address = arguments.forward_workspace_dev;
     constexpr std::string_view kName = "the forward pass's workspace";
     if (address == nullptr) {
-      return invalid_request("{} is a null pointer; the backward pass of kernel {} reads {} there",
-                             kName, kernel.name, kernel.forward_state);
+      return invalid_request("{} is a null pointer; the backward pass of kernel {} reads it", kName,
+                             kernel.name);
     }
     if (auto error = check_address(kName, address, kWorkspaceAlignment)) return error;
   }

@@ -43,10 +43,6 @@ const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
   return found->block;
 }
 
-bool PassLauncher::runs_on_hopper(std::string_view launch) const {
-  return program_of(launch).instructions == kHopper;
-}
-
 Index PassLauncher::blocks_at_once(std::string_view launch) const {
   return arguments.resources->kernels.resident_blocks(program_of(launch)) * target.sm_count;
 }

@@ -60,9 +60,6 @@ class PassLauncher {
   /// all.
   const int* tile_lists();
 
-  /// Whether the launch runs the program with Hopper's instructions.
-  bool runs_on_hopper(std::string_view launch) const;
-
   template <typename... Parameters>
   void start(std::string_view launch, Index blocks, const Parameters&... parameters) {
     const BlockProgram& program = program_of(launch);

@@ -50,7 +50,7 @@ void launch_flash1_backward(PassLauncher& pass) {
   const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
   pass.start("initialise", ceil_div(rows * chunks, kFlash1RowThreads), parameters.shared.dQ,
              parameters.shared.shape, rows, chunks);
-  if (pass.runs_on_hopper("backward")) {
+  if (runs_on_hopper(pass.run, pass.target)) {
     const BackwardParameters& shared = parameters.shared;
     pass.start_traceable("backward", heads,
                          Flash1HopperParameters{

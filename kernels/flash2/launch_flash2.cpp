@@ -36,7 +36,7 @@ void launch_flash2(PassLauncher& pass) {
   parameters.LSE = pass.arguments.LSE_dev;
   parameters.column_tiles = pass.tile_lists();
   const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br);
-  if (pass.runs_on_hopper("forward")) {
+  if (runs_on_hopper(pass.run, pass.target)) {
     launch_on_hopper(pass, parameters, blocks);
   } else {
     pass.start_traceable("forward", blocks, parameters);
@@ -65,7 +65,7 @@ void launch_flash2_backward(PassLauncher& pass) {
     const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
     pass.start("preprocess", row_blocks, parameters, Br, static_cast<int>(std::bit_ceil(chunks)));
   }
-  if (pass.runs_on_hopper("backward")) {
+  if (runs_on_hopper(pass.run, pass.target)) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more

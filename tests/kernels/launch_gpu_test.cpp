@@ -231,7 +231,7 @@ TEST(BackwardLaunches, RefuseAWorkspaceThatIsTooSmall) {
   EXPECT_EQ(refusal("flash2", arguments), "the workspace has 0 bytes; kernel flash2 needs 4608");
   EXPECT_EQ(refusal("standard", arguments),
             "the forward pass's workspace is a null pointer; the backward pass of kernel standard "
-            "reads P there");
+            "reads it");
 }
 
 }  // namespace
