@@ -59,8 +59,10 @@ const Element* PassLauncher::upload(const std::vector<Element>& elements) {
   return static_cast<const Element*>(held_.back()->data_dev());
 }
 
-ScoreParameters PassLauncher::scores(ScoreUnit unit) {
+ScoreParameters PassLauncher::scores() {
   if (scores_) return *scores_;
+  const bool uses_cublas = kernel_of(run).pass(run.pass()).uses_cublas();
+  const ScoreUnit unit = uses_cublas ? ScoreUnit::scaled : ScoreUnit::before_scale;
   const ScoreArrays arrays = score_arrays(problem, unit);
   scores_ = score_parameters(problem, unit);
   scores_->cu_seqlens_q = upload(arrays.cu_seqlens_q);
@@ -95,7 +97,9 @@ BackwardParameters PassLauncher::backward_parameters() {
           .dV = arguments.dV,
           .dK_heads = per_head(arguments.dK, WorkspaceTensor::dK_heads),
           .dV_heads = per_head(arguments.dV, WorkspaceTensor::dV_heads),
-          .LSE = arguments.LSE_dev};
+          .LSE = arguments.LSE_dev,
+          .row_tiles = tile_lists(),
+          .scores = scores()};
 }
 
 void PassLauncher::sum_grouped_heads(const BackwardParameters& parameters) {

@@ -30,6 +30,10 @@ class PassLauncher {
   const ResolvedRun run;       ///< in the tiling that it uses on the current GPU
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
+  const Index heads = problem.batch * problem.heads;
+  const Index rows = heads * problem.N;  ///< of queries
+  const Index row_tiles = heads * ceil_div(problem.N, tiling.Br);
+  const Index column_tiles = heads * ceil_div(problem.N_kv, tiling.Bc);
 
   /// The tensor's address in the workspace.
   template <typename Element = void>
@@ -40,8 +44,8 @@ class PassLauncher {
   /// The same in the forward pass's workspace, for a backward pass.
   void* forward_workspace(WorkspaceTensor tensor) const;
 
-  /// score_parameters() with score_arrays() in device memory; a pass has scores in one unit.
-  ScoreParameters scores(ScoreUnit unit = ScoreUnit::before_scale);
+  /// score_parameters() in the unit of the kernel's scores, with score_arrays() in device memory.
+  ScoreParameters scores();
   /// The parameters of a forward pass that FlashAttention's kernels share; the others have their
   /// defaults.
   template <typename Parameters>
@@ -91,7 +95,7 @@ class PassLauncher {
                        std::optional<Index> blocks = {}) {
     if (arguments.trace == nullptr) return start(launch, blocks.value_or(tiles), parameters);
     TracedParameters<Parameters> traced{parameters, *arguments.trace};
-    traced.trace.blocks_per_head = static_cast<int>(tiles / (problem.batch * problem.heads));
+    traced.trace.blocks_per_head = static_cast<int>(tiles / heads);
     start(launch, blocks.value_or(tiles), traced);
   }
   /// The number of the launch's blocks that fit on the GPU at once.

@@ -51,7 +51,8 @@ Index hopper_heads_at_once(const ResolvedRun& run) {
 }
 
 bool visits_lists(const ResolvedRun& run) {
-  return kernel_of(run).takes_block_mask || run.problem.is_packed();
+  const KernelInfo& kernel = kernel_of(run);
+  return kernel.takes_block_mask || (run.problem.is_packed() && !kernel.forward.uses_cublas());
 }
 
 std::vector<LaunchProgram> programs_of(const ResolvedRun& run, const ProgramTarget& target,

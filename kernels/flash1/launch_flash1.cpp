@@ -22,42 +22,38 @@ void launch_flash1(PassLauncher& pass) {
   parameters.l = pass.workspace<float>(WorkspaceTensor::l);
   parameters.row_tiles = pass.tile_lists();
 
-  const Index rows = problem.batch * problem.heads * problem.N;
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);
-  pass.start("initialise", ceil_div(rows * chunks, kFlash1RowThreads), parameters, rows, chunks,
-             static_cast<int>(columns));
-  pass.start_traceable("forward", problem.batch * problem.heads, parameters);
+  pass.start("initialise", ceil_div(pass.rows * chunks, kFlash1RowThreads), parameters, pass.rows,
+             chunks, static_cast<int>(columns));
+  pass.start_traceable("forward", pass.heads, parameters);
   if (carries_fp32) {
-    pass.start("convert", ceil_div(rows * chunks, kFlash1RowThreads), arguments.O, parameters, rows,
-               chunks);
+    pass.start("convert", ceil_div(pass.rows * chunks, kFlash1RowThreads), arguments.O, parameters,
+               pass.rows, chunks);
   }
   if (arguments.LSE_dev != nullptr) {
-    pass.start("lse", ceil_div(rows, kFlash1RowThreads), arguments.LSE_dev, parameters, rows);
+    pass.start("lse", ceil_div(pass.rows, kFlash1RowThreads), arguments.LSE_dev, parameters,
+               pass.rows);
   }
 }
 
 void launch_flash1_backward(PassLauncher& pass) {
   const AttentionProblem& problem = pass.problem;
-  Flash1BackwardParameters parameters{
+  const Flash1BackwardParameters parameters{
       .shared = pass.backward_parameters(),
       .m = static_cast<const float*>(pass.forward_workspace(WorkspaceTensor::m)),
       .l = static_cast<const float*>(pass.forward_workspace(WorkspaceTensor::l))};
-  parameters.shared.scores = pass.scores();
-  parameters.shared.row_tiles = pass.tile_lists();
 
-  const Index heads = problem.batch * problem.heads;
-  const Index rows = heads * problem.N;
   const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
-  pass.start("initialise", ceil_div(rows * chunks, kFlash1RowThreads), parameters.shared.dQ,
-             parameters.shared.shape, rows, chunks);
+  pass.start("initialise", ceil_div(pass.rows * chunks, kFlash1RowThreads), parameters.shared.dQ,
+             parameters.shared.shape, pass.rows, chunks);
   if (runs_on_hopper(pass.run, pass.target)) {
     const BackwardParameters& shared = parameters.shared;
-    pass.start_traceable("backward", heads,
+    pass.start_traceable("backward", pass.heads,
                          Flash1HopperParameters{
                              parameters, gradient_maps(shared, pass.run, pass.tiling.Bc),
                              row_tile_map(shared.O, pass.run), row_tile_map(shared.dQ, pass.run)});
   } else {
-    pass.start_traceable("backward", heads, parameters);
+    pass.start_traceable("backward", pass.heads, parameters);
   }
   pass.sum_grouped_heads(parameters.shared);
 }

@@ -10,8 +10,8 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// Launches the forward pass over this many row tiles with Hopper's own instructions.
-void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index tiles) {
+/// Launches the forward pass with Hopper's own instructions.
+void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared) {
   static std::atomic<std::uint32_t> launches = 0;
   const Knobs knobs = knobs_of(pass.arguments.run.asked);
   std::uint32_t launch = ++launches;
@@ -19,27 +19,25 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared, Index
   const Flash2HopperForwardParameters parameters{
       shared,
       forward_maps(shared, pass.run),
-      {.tiles = static_cast<int>(tiles),
+      {.tiles = static_cast<int>(pass.row_tiles),
        .launch = launch,
        .next = pass.workspace<unsigned long long>(WorkspaceTensor::next_tile)},
       static_cast<int>(hopper_heads_at_once(pass.run))};
-  const Index blocks =
-      knobs.persistent != 0 ? std::min(tiles, pass.blocks_at_once("forward")) : tiles;
-  pass.start_traceable("forward", tiles, parameters, blocks);
+  Index blocks = pass.row_tiles;
+  if (knobs.persistent != 0) blocks = std::min(blocks, pass.blocks_at_once("forward"));
+  pass.start_traceable("forward", pass.row_tiles, parameters, blocks);
 }
 
 }  // namespace
 
 void launch_flash2(PassLauncher& pass) {
-  const AttentionProblem& problem = pass.problem;
   auto parameters = pass.forward_parameters<ForwardParameters>();
   parameters.LSE = pass.arguments.LSE_dev;
   parameters.column_tiles = pass.tile_lists();
-  const Index blocks = problem.batch * problem.heads * ceil_div(problem.N, pass.tiling.Br);
   if (runs_on_hopper(pass.run, pass.target)) {
-    launch_on_hopper(pass, parameters, blocks);
+    launch_on_hopper(pass, parameters);
   } else {
-    pass.start_traceable("forward", blocks, parameters);
+    pass.start_traceable("forward", pass.row_tiles, parameters);
   }
 }
 
@@ -51,34 +49,30 @@ void launch_flash2_backward(PassLauncher& pass) {
   if (pass.arguments.run.asked.deterministic) {
     parameters.dQ_turns = pass.workspace<int>(WorkspaceTensor::dQ_turns);
   }
-  parameters.scores = pass.scores();
-  parameters.row_tiles = pass.tile_lists();
 
-  const Index heads = problem.batch * problem.heads;
-  const Index row_blocks = heads * ceil_div(problem.N, pass.tiling.Br);
-  const Index column_blocks = heads * ceil_div(problem.N_kv, pass.tiling.Bc);
   const int Br = static_cast<int>(pass.tiling.Br);
   if (problem.dtype == DType::fp32) {
-    pass.start("preprocess", row_blocks, parameters, Br);
+    pass.start("preprocess", pass.row_tiles, parameters, Br);
   } else {
     constexpr Index kChunkElements = 8;  // elements that a thread reads at once
     const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
-    pass.start("preprocess", row_blocks, parameters, Br, static_cast<int>(std::bit_ceil(chunks)));
+    pass.start("preprocess", pass.row_tiles, parameters, Br,
+               static_cast<int>(std::bit_ceil(chunks)));
   }
   if (runs_on_hopper(pass.run, pass.target)) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more
     // heads would not fit in L2. A trace derives a block's head from its number.
-    const Index at_once = pass.target.sm_count * heads / column_blocks;
+    const Index at_once = pass.target.sm_count * pass.heads / pass.column_tiles;
     if (pass.arguments.trace == nullptr) {
-      hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, heads));
+      hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, pass.heads));
     }
-    pass.start_traceable("backward", column_blocks, hopper);
+    pass.start_traceable("backward", pass.column_tiles, hopper);
   } else {
-    pass.start_traceable("backward", column_blocks, parameters);
+    pass.start_traceable("backward", pass.column_tiles, parameters);
   }
-  pass.start("convert", row_blocks, parameters, Br);
+  pass.start("convert", pass.row_tiles, parameters, Br);
   pass.sum_grouped_heads(parameters);
 }
 

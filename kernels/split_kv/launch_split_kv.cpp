@@ -7,8 +7,7 @@
 namespace attnscope::kernels {
 
 void launch_split_kv(PassLauncher& pass) {
-  const AttentionProblem& problem = pass.problem;
-  const Index splits = split_count(problem, pass.tiling, pass.target.sm_count);
+  const Index splits = split_count(pass.problem, pass.tiling, pass.target.sm_count);
   auto parameters = pass.forward_parameters<SplitKvParameters>();
   parameters.LSE = pass.arguments.LSE_dev;
   parameters.splits = static_cast<int>(splits);
@@ -16,12 +15,11 @@ void launch_split_kv(PassLauncher& pass) {
   parameters.LSE_split = pass.workspace<float>(WorkspaceTensor::LSE_split);
 
   // A block owns a row tile and a split of a head
-  const Index heads = problem.batch * problem.heads;
-  pass.start_traceable("partial", heads * ceil_div(problem.N, pass.tiling.Br) * splits, parameters);
+  pass.start_traceable("partial", pass.row_tiles * splits, parameters);
   // O = sum over splits of exp(LSE_split - LSE) O_split; LSE is the log of the sum of
   // exp(LSE_split)
   const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
-  pass.start("combine", heads * problem.N, parameters, static_cast<int>(std::bit_ceil(pieces)));
+  pass.start("combine", pass.rows, parameters, static_cast<int>(std::bit_ceil(pieces)));
 }
 
 }  // namespace attnscope::kernels
