@@ -24,7 +24,8 @@ Result<ObtainedKernel> KernelCompiler::obtain(const KernelProgram& program,
   std::unique_lock claim(slot.mutex, std::defer_lock);
   do {
     if (cancel != nullptr && cancel->load()) return cancelled();
-  } while (!claim.try_lock_for(kPatience));
+    // With try_lock_for(), the thread sanitizers of GCC 12 and Clang 14 would not see the lock
+  } while (!claim.try_lock_until(std::chrono::system_clock::now() + kPatience));
   if (slot.kernel) return ObtainedKernel{slot.kernel};
 
   const std::string key = cache_key(program, library.build);
