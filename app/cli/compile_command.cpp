@@ -14,7 +14,7 @@
 #include "app/report/kernel_dram.h"
 #include "app/report/report_text.h"
 #include "app/report/residency.h"
-#include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/compile/compiler.h"
+#include "kernels/compile/kernel_sources.h"
 #include "kernels/knobs.h"
 #include "kernels/program_target.h"
 #include "kernels/score_features.cuh"

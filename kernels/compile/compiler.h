@@ -1,29 +1,23 @@
-/// Compiles an instance of a kernel for a GPU, with NVRTC, in memory. Needs no GPU.
+/// Compiles instances of kernels for a GPU, with NVRTC, and keeps them in memory and on disk. Needs
+/// no GPU.
 #pragma once
 
 #include <atomic>
-#include <compare>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "kernels/compile/kernel_sources.h"
+#include "reference/files/disk_cache.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {
-
-/// One instance of a kernel's template.
-struct KernelProgram {
-  /// Embedded files that declare the kernel and its types.
-  std::vector<std::string> sources = {};
-  std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
-  std::string architecture = {};          ///< "sm_90a", or "compute_90": target_architecture()
-  std::vector<std::string> options = {};  ///< additional options of NVRTC
-  std::string text = {};                  ///< code to append, from no embedded file
-
-  auto operator<=>(const KernelProgram&) const = default;
-};
 
 /// The SM resources that a kernel uses, as the compiler reports them.
 struct KernelResources {
@@ -62,5 +56,46 @@ std::string cache_key(const KernelProgram& program, const std::string& nvrtc_bui
 /// thread sets `cancel`, soon returns ErrorCode::cancelled.
 Result<CompiledKernel> compile(const KernelProgram& program,
                                const std::atomic<bool>* cancel = nullptr);
+
+struct ObtainedKernel {
+  std::shared_ptr<const CompiledKernel> kernel;
+  bool compiled_now = false;  ///< else it came from memory or from disk
+};
+
+/// How a long compilation reports its progress and is cancelled.
+struct CompileControl {
+  const std::atomic<bool>* cancel = nullptr;
+  /// `done` of `all` programs are ready. Calls do not overlap, but may come from any thread.
+  std::function<void(int done, int all)> progress = {};
+};
+
+/// Any thread may use it; different programs are compiled in parallel.
+class KernelCompiler {
+ public:
+  /// Stores kernels in this folder, so that all programs of a user compile each only once; with an
+  /// empty path, only in memory.
+  explicit KernelCompiler(const std::filesystem::path& folder = user_cache_folder("kernels"));
+
+  /// The program's kernel. Waits if another thread is compiling the same program. Errors and
+  /// `cancel` as in compile(). A cached kernel is found only if the NVRTC build that compiled it
+  /// can be loaded.
+  Result<ObtainedKernel> obtain(const KernelProgram& program,
+                                const std::atomic<bool>* cancel = nullptr);
+
+  /// Obtains all programs, at most one per core at a time. Stops at the first error or exception on
+  /// any thread; the exception is rethrown here.
+  std::optional<Error> obtain_all(std::span<const KernelProgram> programs,
+                                  const CompileControl& control);
+
+ private:
+  struct Slot {
+    std::timed_mutex mutex;  ///< held while a thread reads or compiles the kernel
+    std::shared_ptr<const CompiledKernel> kernel;
+  };
+
+  const DiskCache disk_;
+  std::mutex mutex_;  ///< guards the map; each slot's own mutex guards its kernel
+  std::map<KernelProgram, Slot> slots_;
+};
 
 }  // namespace attnscope::kernels

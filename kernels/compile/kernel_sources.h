@@ -2,6 +2,7 @@
 /// compiled. Comments in them mark the lines that perform a step of the algorithm.
 #pragma once
 
+#include <compare>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,5 +41,17 @@ const SourceFile* kernel_source(std::string_view path);
 /// The files and every file that they include, directly or indirectly, each once, in the order in
 /// which a compiler first reads them. Throws CheckFailure for a file that is not embedded.
 std::vector<SourceFile> include_closure(std::span<const std::string> paths);
+
+/// One instance of a kernel's template.
+struct KernelProgram {
+  /// Embedded files that declare the kernel and its types.
+  std::vector<std::string> sources = {};
+  std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
+  std::string architecture = {};          ///< "sm_90a", or "compute_90": target_architecture()
+  std::vector<std::string> options = {};  ///< additional options of NVRTC
+  std::string text = {};                  ///< code to append, from no embedded file
+
+  auto operator<=>(const KernelProgram&) const = default;
+};
 
 }  // namespace attnscope::kernels

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "kernels/compile/block_program.h"
-#include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/compiler.h"
 #include "kernels/host/cuda_check.h"
 
 namespace attnscope::kernels {

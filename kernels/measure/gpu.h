@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/compiler.h"
 #include "kernels/measure/calibrate/calibrate.h"
 #include "kernels/measure/needed_programs.h"
 #include "kernels/measure/trace/kernel_trace.h"

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "kernels/catalog.h"
-#include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/default_tilings.h"
 #include "kernels/run_programs.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "kernels/catalog.h"
-#include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/compiler.h"
 #include "kernels/run_programs.h"
 #include "tests/support/kernel_run.h"
 

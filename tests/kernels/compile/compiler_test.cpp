@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/compile/kernel_compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "reference/check.h"
 #include "tests/support/temp_dir.h"

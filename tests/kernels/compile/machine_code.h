@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/compile/kernel_compiler.h"
+#include "kernels/compile/compiler.h"
 
 namespace attnscope::kernels {
 
