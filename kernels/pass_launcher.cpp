@@ -82,9 +82,9 @@ const int* PassLauncher::tile_lists() {
 }
 
 BackwardParameters PassLauncher::backward_parameters() {
-  const auto per_head = [&](const TensorView& gradient, WorkspaceTensor heads) {
-    if (!layout_.has(heads)) return gradient;
-    return contiguous_view(workspace(heads), problem.heads, problem.N_kv, problem.d);
+  const auto per_head = [&](const TensorView& gradient, WorkspaceTensor tensor) {
+    if (!layout_.has(tensor)) return gradient;
+    return contiguous_view(workspace(tensor), problem.heads, problem.N_kv, problem.d);
   };
   return {.shape = forward_shape(problem),
           .Q = arguments.Q,

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/compile/block_program.h"
+#include "kernels/compile/compiler.h"
 #include "kernels/recording/measurement.h"
 #include "sim/residency.h"
 #include "sim/simulation.h"
