@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/compile/block_program.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {
@@ -23,7 +24,7 @@ constexpr KernelPass kFlash2Forward{.source = "kernels/flash2/flash2_forward.cuh
                                     .has_fp32 = true,
                                     .launch = "forward",
                                     .knobs = kFlash2Knobs,
-                                    .hopper_supports = flash2_forward_on_hopper,
+                                    .has_hopper = true,
                                     .hopper_knobs = kFlash2HopperKnobs};
 constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.cuh",
                                      .has_fp32 = true,
@@ -32,10 +33,7 @@ constexpr KernelPass kFlash2Backward{.source = "kernels/flash2/flash2_backward.c
                                      .adds_dQ = true,
                                      .workspace = flash2_backward_workspace,
                                      .knobs = kBackwardKnobs,
-                                     .hopper_supports = flash2_backward_on_hopper};
-
-/// Bulk copies accept rows whose length is a multiple of this many 16-bit elements: 16 bytes.
-constexpr Index kBulkCopyElements = 8;
+                                     .has_hopper = true};
 
 /// The pass of flash2, run on lists of tiles.
 constexpr KernelPass listed(KernelPass pass) {
@@ -70,7 +68,7 @@ constexpr std::array kCatalog{
                                       .launch = "backward",
                                       .block_work = BlockWork::head,
                                       .knobs = kBackwardKnobs,
-                                      .hopper_supports = flash1_backward_on_hopper},
+                                      .has_hopper = true},
                .programs = flash1_programs},
     KernelInfo{.name = "flash2",
                .idea = "the loops are swapped: O, m and l stay on chip and every row tile has its "
@@ -99,16 +97,6 @@ constexpr std::array kCatalog{
 };
 
 }  // namespace
-
-bool KernelPass::has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                                    const Knobs& values) const {
-  const bool has_all = std::ranges::all_of(all_knobs(), [&](const Knob& knob) {
-    return values.*knob.member == knob.values.front().value ||
-           std::ranges::find(hopper_knobs, knob.name) != hopper_knobs.end();
-  });
-  return hopper_supports != nullptr && has_all && problem.dtype != DType::fp32 &&
-         problem.d % kBulkCopyElements == 0 && hopper_supports(problem, tiling, values);
-}
 
 std::vector<const Knob*> KernelInfo::knobs(PassKind kind) const {
   std::vector<const Knob*> own;
@@ -150,6 +138,26 @@ const KernelInfo& kernel_of(const ResolvedRun& run) {
   const KernelInfo* kernel = find_kernel(run.asked.kernel);
   ATTNSCOPE_CHECK(kernel != nullptr, ==, true);
   return *kernel;
+}
+
+bool has_hopper_program(const ResolvedRun& run, const Knobs& values) {
+  const KernelInfo& kernel = kernel_of(run);
+  const KernelPass& pass = kernel.pass(run.pass());
+  const bool has_all = std::ranges::all_of(all_knobs(), [&](const Knob& knob) {
+    return values.*knob.member == knob.values.front().value ||
+           std::ranges::find(pass.hopper_knobs, knob.name) != pass.hopper_knobs.end();
+  });
+  constexpr Index kBulkCopyElements = 8;  // bulk copies accept rows of a multiple of 16 bytes
+  const AttentionProblem& problem = run.problem;
+  if (!pass.has_hopper || !has_all || problem.dtype == DType::fp32 ||
+      problem.d % kBulkCopyElements != 0) {
+    return false;
+  }
+  return std::ranges::any_of(kernel.programs(run, {.hopper = true, .knobs = values}),
+                             [](const LaunchProgram& launch) {
+                               return launch.block.instructions == kHopper &&
+                                      launch.block.shared_bytes <= kMostSharedBytes;
+                             });
 }
 
 }  // namespace attnscope::kernels

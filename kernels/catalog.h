@@ -27,19 +27,6 @@ using KernelPrograms = std::vector<LaunchProgram>(const ResolvedRun& run, const 
 /// Those of each kernel, in kernels/NAME/NAME_programs.cpp. block_sparse2 has those of flash2.
 KernelPrograms standard_programs, flash1_programs, flash2_programs, split_kv_programs;
 
-/// Whether a pass's program with Hopper's instructions computes a problem in these tiles, in 16-bit
-/// precision and with rows that bulk copies accept. Of the switches, it considers only those that
-/// change shared memory (stages, schedule): KernelPass::has_hopper_program() checks the rest.
-using HopperSupports = bool(const AttentionProblem& problem, const Tiling& tiling,
-                            const Knobs& knobs);
-/// Plain softmax attention, with one head dimension and tiling.
-HopperSupports flash1_backward_on_hopper;
-/// Plain softmax attention, in tilings whose gradients fit in a thread block's registers.
-HopperSupports flash2_backward_on_hopper;
-/// Tilings whose O, S and P fit in a thread block's registers and whose tiles fit in its shared
-/// memory.
-HopperSupports flash2_forward_on_hopper;
-
 /// The work of one thread block of a tile launch.
 enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_tile };
 
@@ -53,16 +40,11 @@ struct KernelPass {
   /// Its own tensors in the workspace, if any; a backward pass reads those of the forward pass.
   WorkspaceLayoutOf* workspace = nullptr;
   std::span<const std::string_view> knobs = {};  ///< names of the knobs of the 16-bit programs
-  HopperSupports* hopper_supports =
-      nullptr;  ///< null: it has no program with Hopper's instructions
+  bool has_hopper = false;  ///< it also has a program with Hopper's instructions
   std::span<const std::string_view> hopper_knobs = {};  ///< those that this program has, too
 
   /// Whether cuBLAS computes its products, and chooses their tiles.
   bool uses_cublas() const { return launch.empty(); }
-  /// Whether a Hopper GPU runs that program: the problem is in 16-bit precision with rows of whole
-  /// 16 bytes, hopper_supports() accepts it, and only `hopper_knobs` differ from their defaults.
-  bool has_hopper_program(const AttentionProblem& problem, const Tiling& tiling,
-                          const Knobs& knobs) const;
 };
 
 /// One kernel: its forward pass and, if it has one, its backward pass.
@@ -99,5 +81,10 @@ bool takes_pass(const KernelInfo& kernel, PassKind pass, DType dtype);
 
 /// The run's kernel. It is a programming error if the catalog has none of this name.
 const KernelInfo& kernel_of(const ResolvedRun& run);
+
+/// Whether a Hopper GPU runs the pass in the run's tiling with Hopper's instructions, given these
+/// switches: the kernel has such a program, only `hopper_knobs` differ from their defaults, rows
+/// consist of whole 16 bytes in 16-bit precision, and a block can compute the tiles.
+bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
 
 }  // namespace attnscope::kernels

@@ -103,8 +103,8 @@ constexpr DefaultTilings kOnHopper[] = {
 };
 // clang-format on
 
-/// Those of the lines for the problem, each once. block_sparse2, which runs flash2's programs, has
-/// flash2's where it has no lines.
+/// Those of the lines for the problem, each once. A kernel that runs another's programs
+/// (block_sparse2) has the other's where it has no lines.
 std::vector<Tiling> tilings_in(std::span<const DefaultTilings> table, const KernelInfo& kernel,
                                PassKind pass, const AttentionProblem& problem) {
   std::vector<Tiling> tilings;
@@ -115,8 +115,9 @@ std::vector<Tiling> tilings_in(std::span<const DefaultTilings> table, const Kern
       if (is_new && tiling != kNone) tilings.push_back(tiling);
     }
   }
-  if (!tilings.empty() || kernel.name != "block_sparse2") return tilings;
-  return tilings_in(table, *find_kernel("flash2"), pass, problem);
+  const auto first = std::ranges::find(catalog(), kernel.programs, &KernelInfo::programs);
+  if (!tilings.empty() || first->name == kernel.name) return tilings;
+  return tilings_in(table, *first, pass, problem);
 }
 
 /// The relative time of a launch with Hopper's instructions (no unit): rounds of row tiles, one on
@@ -148,9 +149,11 @@ std::vector<Tiling> default_tilings(const KernelInfo& kernel, PassKind pass,
 
 std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
                                    const AttentionProblem& problem, const Knobs& knobs) {
+  ResolvedRun run{.asked = {.pass = pass, .kernel = std::string(kernel.name)}, .problem = problem};
   std::vector<Tiling> tilings = tilings_in(kOnHopper, kernel, pass, problem);
   std::erase_if(tilings, [&](const Tiling& tiling) {
-    return !kernel.pass(pass).has_hopper_program(problem, tiling, knobs);
+    run.tiling = tiling;
+    return !has_hopper_program(run, knobs);
   });
   return tilings;
 }

@@ -11,10 +11,6 @@
 
 namespace attnscope::kernels {
 
-bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
-  return kernel_of(run).pass(run.pass()).has_hopper_program(run.problem, run.tiling, knobs);
-}
-
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target) {
   return target.has_hopper_instructions() && has_hopper_program(run, knobs_of(run.asked));
 }

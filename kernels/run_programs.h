@@ -15,10 +15,6 @@
 
 namespace attnscope::kernels {
 
-/// Whether a Hopper GPU runs the pass in the run's tiling with Hopper's instructions, given these
-/// switches.
-bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
-
 /// Whether the run's launch with the products uses the program with Hopper's instructions.
 bool runs_on_hopper(const ResolvedRun& run, const ProgramTarget& target);
 

@@ -55,12 +55,15 @@ BlockProgram flash1_forward_block(const ResolvedRun& run, const LaunchKind& kind
 BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kind) {
   const AttentionProblem& problem = run.problem;
   const std::string trace = trace_policy(kind.traced);
+  const ScoreFeatures features = flash1_backward_features(problem);
   if (kind.hopper) {
+    if (features.any() || problem.d != kFlash1HopperHeadDim || run.tiling != kFlash1HopperTiling) {
+      return {.limit = "with Hopper's instructions it has one tiling, for plain softmax attention"};
+    }
     return products_program(run, kind, "flash1/flash1_backward_hopper", kFlash1HopperThreads,
                             flash1_backward_hopper_shared_bytes(problem.d, run.tiling),
                             problem.dtype, problem.d, run.tiling, trace);
   }
-  const ScoreFeatures features = flash1_backward_features(problem);
   const Index width = flash1_backward_width(padded_head_dim(problem.d), features.any());
   const int warps = flash1_backward_warps(width, run.tiling);
   return products_program(run, kind, "flash1/flash1_backward", 32 * warps,
@@ -71,12 +74,6 @@ BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kin
 }
 
 }  // namespace
-
-bool flash1_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                               const Knobs& /*knobs*/) {
-  return !score_features(problem).any() && problem.d == kFlash1HopperHeadDim &&
-         tiling == kFlash1HopperTiling;
-}
 
 /// Forward: "initialise" sets O = 0 in the precision used between passes, l = 0 and m = -inf;
 /// "convert" rounds O from Carry::fp32; "lse" computes LSE from m and l. Backward: "initialise"

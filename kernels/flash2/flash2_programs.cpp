@@ -12,14 +12,11 @@ namespace attnscope::kernels {
 
 namespace {
 
+constexpr const char* kTooManyRegisters =
+    "with Hopper's instructions the tiles do not fit in a thread block's registers";
+
 std::string visits_of(const LaunchKind& kind) {
   return in_device(kind.listed ? "Visits::listed" : "Visits::all");
-}
-
-Flash2HopperLayout hopper_layout(const AttentionProblem& problem, const Tiling& tiling,
-                                 const Knobs& knobs) {
-  return flash2_hopper_layout(padded_head_dim(problem.d), tiling, knobs.stages,
-                              knobs.persistent != 0, score_features(problem));
 }
 
 /// The program of a launch over the rows of a tensor.
@@ -43,9 +40,13 @@ BlockProgram flash2_forward_block(const ResolvedRun& run, const LaunchKind& kind
   }
   const ScoreFeatures features = score_features(problem);
   if (kind.hopper) {
+    static_assert(!flash2_hopper_holds(64, {64 * (kMaxConsumers + 1), 64}),
+                  "flash2's kernel has more consumers than its model");
+    if (!flash2_hopper_holds(width, tiling)) return {.limit = kTooManyRegisters};
+    const Flash2HopperLayout layout =
+        flash2_hopper_layout(width, tiling, knobs.stages, knobs.persistent != 0, features);
     return products_program(run, kind, "flash2/flash2_forward_hopper",
-                            flash2_hopper_threads(tiling),
-                            hopper_layout(problem, tiling, knobs).bytes, problem.dtype, width,
+                            flash2_hopper_threads(tiling), layout.bytes, problem.dtype, width,
                             tiling, visits_of(kind), trace_policy(kind.traced), features);
   }
   const bool sliced = knobs.sliced_k != 0;
@@ -77,8 +78,11 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
     return cuda_core_program(run, kind, "flash2/flash2_backward_fp32",
                              flash2_backward_fp32_shared_bytes(width, tiling));
   }
+  const ScoreFeatures features = score_features(problem);
   if (kind.hopper) {
     const bool wide = flash2_wide_gradient_holds(width, tiling);
+    if (features.any()) return {.limit = "with Hopper's instructions it takes only plain scores"};
+    if (!wide && !flash2_gradient_holds(width, tiling)) return {.limit = kTooManyRegisters};
     return products_program(
         run, kind, wide ? "flash2/flash2_backward_wide" : "flash2/flash2_backward_hopper",
         kFlash2HopperThreads,
@@ -87,7 +91,6 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
         problem.dtype, width, tiling, visits_of(kind), trace_policy(kind.traced));
   }
   const int warps = flash2_backward_warps(width, tiling);
-  const ScoreFeatures features = score_features(problem);
   return products_program(run, kind, "flash2/flash2_backward", 32 * warps,
                           flash2_backward_shared_bytes(width, tiling) +
                               flash2_score_columns_shared_bytes(features, tiling, warps),
@@ -96,22 +99,6 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
 }
 
 }  // namespace
-
-bool flash2_backward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                               const Knobs& /*knobs*/) {
-  const Index width = padded_head_dim(problem.d);
-  return !score_features(problem).any() &&
-         (flash2_gradient_holds(width, tiling) || flash2_wide_gradient_holds(width, tiling));
-}
-
-static_assert(!flash2_hopper_holds(64, {64 * (kMaxConsumers + 1), 64}),
-              "flash2's kernel has more consumers than its model");
-
-bool flash2_forward_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
-                              const Knobs& knobs) {
-  return flash2_hopper_holds(padded_head_dim(problem.d), tiling) &&
-         hopper_layout(problem, tiling, knobs).bytes <= kMostSharedBytes;
-}
 
 /// Backward: "preprocess" sets D = rowsum(dO * O) and dQ_accum = 0; "convert" rounds
 /// dQ = softmax_scale dQ_accum.

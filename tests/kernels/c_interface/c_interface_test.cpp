@@ -86,12 +86,11 @@ TEST(CInterface, FieldsOfEveryPartOfADescriptionCount) {
   EXPECT_EQ(workspace_of(described("flash1", "", R"("pass": "backward",)")), 0u);
   EXPECT_GT(workspace_of(described("flash2", "", R"("pass": "backward",)")), 2 * 256 * 64 * 4u);
   EXPECT_EQ(workspace_of(described("flash2", "", R"("switches": "instructions=mma",)")), 0u);
-  const auto of_mask = [](const char* pattern) {
-    return workspace_of(described(
-        "block_sparse2", "",
-        fmt::format(R"("tiling": {{"Br": 16, "Bc": 16}}, "block_mask": "{}",)", pattern)));
+  const auto masked = [](const char* pattern) {
+    return described("block_sparse2", "", fmt::format(R"("block_mask": "{}",)", pattern));
   };
-  EXPECT_GT(of_mask("random:0.9,7"), of_mask("local-global:0,0"));
+  EXPECT_EQ(workspace_of(masked("random:0.9,7")), 256u);
+  EXPECT_THAT(refusal(masked("random:7")), HasSubstr("random:7"));
 }
 
 TEST(CInterface, RefusesWhatNoKernelRunsInOneLine) {

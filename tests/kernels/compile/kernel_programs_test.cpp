@@ -158,10 +158,10 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   EXPECT_NE(compiled(program_of({.visit_hidden = 1})).cubin, plain.cubin);
   EXPECT_EQ(program_of({.stages = 3}).shared_bytes, (128 + 6 * 64) * 32 * 2);
   EXPECT_EQ(program_of({.warps = 2}).threads, 64);
-  const KernelPass& pass = *find_kernel("flash2")->backward;
-  EXPECT_FALSE(pass.has_hopper_program(problem_of(128, Mask::none()), {64, 128}, {.hopper = 0}));
-  EXPECT_TRUE(
-      pass.has_hopper_program(problem_of(128, Mask::none()), {64, 128}, {.visit_hidden = 1}));
+  const ResolvedRun run = test::kernel_run("flash2", problem_of(128, Mask::none()),
+                                           PassKind::backward, Tiling{64, 128});
+  EXPECT_FALSE(has_hopper_program(run, {.hopper = 0}));
+  EXPECT_TRUE(has_hopper_program(run, {.visit_hidden = 1}));
 }
 
 }  // namespace

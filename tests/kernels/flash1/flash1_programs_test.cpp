@@ -41,7 +41,7 @@ BlockProgram flash1_backward_program(const AttentionProblem& problem, const Tili
 
 bool backward_runs_on_hopper(const AttentionProblem& problem, const Tiling& tiling,
                              const Knobs& knobs = {}) {
-  return find_kernel("flash1")->backward->has_hopper_program(problem, tiling, knobs);
+  return has_hopper_program(test::kernel_run("flash1", problem, PassKind::backward, tiling), knobs);
 }
 
 /// The template arguments without their namespaces.

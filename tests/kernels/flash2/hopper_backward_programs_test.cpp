@@ -10,7 +10,7 @@ namespace attnscope::kernels {
 namespace {
 
 bool runs_on_hopper(const AttentionProblem& problem, const Tiling& tiling) {
-  return find_kernel("flash2")->backward->has_hopper_program(problem, tiling, {});
+  return has_hopper_program(test::kernel_run("flash2", problem, PassKind::backward, tiling), {});
 }
 
 TEST(HopperBackwardProgram, IsForPlainScoresInTilesThatFitTheRegisters) {
