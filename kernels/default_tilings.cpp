@@ -186,9 +186,10 @@ static std::optional<Tiling> asked_tiling(const ResolvedRun& run) {
   return run.problem.block_mask ? std::optional(run.problem.block_mask->tiling()) : std::nullopt;
 }
 
-Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target) {
+ResolvedRun run_on_gpu(ResolvedRun run, const ProgramTarget& target) {
   const auto asked = asked_tiling(run);
-  return asked ? *asked : default_tiling(run, target).value();
+  run.tiling = asked ? *asked : default_tiling(run, target).value();
+  return run;
 }
 
 std::vector<Tiling> possible_tilings(const ResolvedRun& run) {

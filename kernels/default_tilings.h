@@ -31,9 +31,9 @@ std::vector<Tiling> hopper_tilings(const KernelInfo& kernel, PassKind pass,
 /// shared memory, or the first of all if none fits. Nothing if default_tilings() is empty.
 std::optional<Tiling> default_tiling(ResolvedRun run, const ProgramTarget& target = {});
 
-/// The tiling that the run uses on a GPU: the requested one, else that of the block mask, else the
-/// kernel's default on that GPU, which must have one.
-Tiling tiling_on_gpu(const ResolvedRun& run, const ProgramTarget& target);
+/// The run in the tiling that it uses on a GPU: the requested one, else that of the block mask,
+/// else the kernel's default on that GPU, which must have one.
+ResolvedRun run_on_gpu(ResolvedRun run, const ProgramTarget& target);
 
 /// The tilings that the run may use, depending on the GPU: one if it is requested or that of the
 /// block mask, else all default ones.

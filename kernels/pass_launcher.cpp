@@ -14,21 +14,12 @@
 
 namespace attnscope::kernels {
 
-namespace {
-
 /// The current GPU, and whether its bulk copies can address the caller's tensors.
-ProgramTarget target_of(const PassArguments& arguments) {
+static ProgramTarget target_of(const PassArguments& arguments) {
   ProgramTarget target = current_gpu();
   target.bulk_copies = bulk_copies_reach(arguments);
   return target;
 }
-
-ResolvedRun run_on_gpu(ResolvedRun run, const ProgramTarget& target) {
-  run.tiling = tiling_on_gpu(run, target);
-  return run;
-}
-
-}  // namespace
 
 PassLauncher::PassLauncher(PassArguments pass)
     : arguments(std::move(pass)),

@@ -105,10 +105,10 @@ std::optional<Error> check_choices(const RunSpec& spec) {
 /// decides which program that is.
 std::optional<Error> check_program(const ResolvedRun& run) {
   const Knobs knobs = knobs_of(run.asked);
-  ResolvedRun there = run;
-  there.asked.switches.clear();
-  there.tiling =
-      tiling_on_gpu(there, {.compute_capability = std::string(kHopperComputeCapability)});
+  ResolvedRun plain = run;
+  plain.asked.switches.clear();
+  const ResolvedRun there =
+      run_on_gpu(plain, {.compute_capability = std::string(kHopperComputeCapability)});
   const bool hopper = knobs.hopper != 0 && has_hopper_program(there, {});
   const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
   for (const auto& [name, value] : run.asked.switches) {
@@ -175,7 +175,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
   run.tiling = {spec.Br.value_or(own.Br), spec.Bc.value_or(own.Bc)};
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run, target)) return *error;
-  run.tiling = tiling_on_gpu(run, target);
+  run = run_on_gpu(std::move(run), target);
   if (auto error = check_program(run)) return *error;
   return run;
 }

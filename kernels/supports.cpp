@@ -204,8 +204,7 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
   }
   // Hopper's own programs have other tilings, and resolve() checks their switches
   const ProgramTarget others{.shared_bytes_per_block = target.shared_bytes_per_block};
-  ResolvedRun tiled = run;
-  tiled.tiling = tiling_on_gpu(run, others);
+  const ResolvedRun tiled = run_on_gpu(run, others);
   if (auto error = check_block_mask(tiled)) return error;
   if (auto error = check_tiling(tiled, others)) return error;
   return check_listed_tiles(run);

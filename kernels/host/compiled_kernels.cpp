@@ -9,7 +9,7 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
   auto& [library, kernel] = kernels_[program];
   if (kernel != nullptr) return kernel;
   const auto architecture =
-      architecture_.empty() ? architecture_here(compute_capability()) : architecture_;
+      architecture_.empty() ? architecture_here(current_gpu().compute_capability) : architecture_;
   if (!architecture) throw GpuError(architecture.error());
   KernelProgram here = program;
   here.architecture = architecture.value();

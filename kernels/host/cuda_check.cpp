@@ -19,13 +19,10 @@ int device_attribute(cudaDeviceAttr attribute) {
   return value;
 }
 
-std::string compute_capability() {
-  return fmt::format("{}.{}", device_attribute(cudaDevAttrComputeCapabilityMajor),
-                     device_attribute(cudaDevAttrComputeCapabilityMinor));
-}
-
 ProgramTarget current_gpu() {
-  return {compute_capability(), device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+  return {fmt::format("{}.{}", device_attribute(cudaDevAttrComputeCapabilityMajor),
+                      device_attribute(cudaDevAttrComputeCapabilityMinor)),
+          device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
           device_attribute(cudaDevAttrMultiProcessorCount)};
 }
 

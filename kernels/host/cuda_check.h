@@ -29,7 +29,6 @@ class CudaError : public GpuError {
 
 /// Properties of the current device. They throw CudaError.
 int device_attribute(cudaDeviceAttr attribute);
-std::string compute_capability();  ///< "9.0"
 ProgramTarget current_gpu();
 
 /// A function of the driver loaded by the run-time library, in its version of the given CUDA

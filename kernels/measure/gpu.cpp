@@ -137,7 +137,7 @@ RecordingRow SessionGpu::measure(const ResolvedRun& run, const MeasuredInputs& i
         run.pass() == PassKind::backward ? kernels::measure_backward : kernels::measure_forward;
     auto measured = measure_pass(*session_, run, inputs, protocol);
     if (!measured) return measured.error();
-    row.run.tiling = kernels::tiling_on_gpu(run, target());
+    row.run = kernels::run_on_gpu(run, target());
     row.measurement = std::move(measured).value();
     describe_programs(row.run, *row.measurement);
     return std::nullopt;

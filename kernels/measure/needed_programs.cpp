@@ -24,9 +24,9 @@ std::vector<KernelProgram> needed_programs(const ResolvedRun& run, RunUse use,
       programs.push_back(block.program);
     }
   };
-  const auto add_pass = [&](ResolvedRun pass, bool traced) {
-    pass.tiling = tiling_on_gpu(pass, target);
-    for (const LaunchProgram& launch : programs_of(pass, target, traced)) add(launch.block);
+  const auto add_pass = [&](const ResolvedRun& pass, bool traced) {
+    const auto launches = programs_of(run_on_gpu(pass, target), target, traced);
+    for (const LaunchProgram& launch : launches) add(launch.block);
   };
 
   if (run.pass() == PassKind::backward) add_pass(forward_before(run), /*traced=*/false);

@@ -58,7 +58,7 @@ Index shared_bytes_of(std::string_view compute_capability) {
 void add_programs(ResolvedRun run, const ProgramTarget& target,
                   std::map<std::string, KernelProgram>& programs) {
   if (supports(run)) return;
-  std::vector<Tiling> tilings = {tiling_on_gpu(run, target)};
+  std::vector<Tiling> tilings = {run_on_gpu(run, target).tiling};
   if (target.has_hopper_instructions()) {
     const auto own = hopper_tilings(kernel_of(run), run.pass(), run.problem);
     tilings.insert(tilings.end(), own.begin(), own.end());

@@ -54,7 +54,7 @@ class HopperBackward : public HopperProgram {
 
 #define ATTNSCOPE_NEEDS_HOPPER() \
   ATTNSCOPE_NEEDS_GPU();         \
-  if (compute_capability() != kHopperComputeCapability) GTEST_SKIP() << "no Hopper"
+  if (current_gpu().compute_capability != kHopperComputeCapability) GTEST_SKIP() << "no Hopper"
 
 /// Problems of one whole tile, then of many.
 TEST_P(HopperBackward, IsRightInWholeTiles) {

@@ -71,7 +71,7 @@ TEST_P(ResidentBlocks, AreThoseOfTheDriver) {
         run.problem.dtype = dtype;
         run.problem.d = d;
         if (supports(run)) continue;
-        run.tiling = tiling_on_gpu(run, target);
+        run = run_on_gpu(run, target);
         for (LaunchProgram& launch : programs_of(run, target)) {
           BlockProgram& block = launch.block;
           block.program.architecture = architecture;

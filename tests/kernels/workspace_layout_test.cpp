@@ -123,9 +123,7 @@ TEST(Workspace, WithoutATilingIsLargeEnoughForEveryGpu) {
         const ResolvedRun run = kernel_run(kernel.name, problem, pass);
         if (supports(run)) continue;
         for (const ProgramTarget& target : targets) {
-          ResolvedRun on_gpu = run;
-          on_gpu.tiling = tiling_on_gpu(run, target);
-          const std::size_t needed = workspace_layout(on_gpu).bytes();
+          const std::size_t needed = workspace_layout(run_on_gpu(run, target)).bytes();
           EXPECT_LE(needed, workspace_bytes(run)) << kernel.name << " " << d;
           ++compared;
           differing += needed < workspace_bytes(run) ? 1 : 0;

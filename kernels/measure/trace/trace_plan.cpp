@@ -56,7 +56,7 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const Progr
                          "block_sparse2 and split_kv have one",
                          kernel.name);
   }
-  const Tiling chosen = tiling_on_gpu(run, target);
+  const Tiling chosen = run_on_gpu(run, target).tiling;
 
   // Size the buffers
   const Index Tr = ceil_div(problem.N, chosen.Br);

@@ -227,7 +227,7 @@ TEST_F(LaunchShapeTest, KernelsBelongToTheLaunchBetweenWhoseMarksTheyStart) {
 
 TEST_F(LaunchShapeTest, Flash2LaunchesOneKernelOnTheModelledThreadBlocks) {
   ResolvedRun run = test::kernel_run("flash2", grouped_problem(1000, DType::bf16, Mask::causal()));
-  run.tiling = tiling_on_gpu(run, session().target());
+  run = run_on_gpu(run, session().target());
   run.asked.set_tiling(run.tiling);
   const auto launches = measured_launches(run);
   ASSERT_EQ(launches.size(), 1u);
