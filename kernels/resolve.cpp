@@ -27,8 +27,8 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
     return invalid_field(ErrorCode::unknown_name, "kernel",
                          unknown_name_message("kernel", spec.kernel, kernel_names()));
   }
-  return invalid_field(ErrorCode::not_applicable, "algorithm", "{} has no kernel; these have: {}",
-                       spec.algorithm, fmt::join(kernel_names(), ", "));
+  return not_applicable("algorithm", "{} has no kernel; these have: {}", spec.algorithm,
+                        fmt::join(kernel_names(), ", "));
 }
 
 std::vector<const Knob*> available_knobs(const RunSpec& spec) {
@@ -60,20 +60,18 @@ Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec) {
   std::map<std::string, std::string> kept;
   for (const auto& [name, value] : spec.switches) {
     if (!kernel->has_knob(name, spec.pass)) {
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           unknown_switch(name, *kernel, spec.pass));
+      return not_applicable("switches", "{}", unknown_switch(name, *kernel, spec.pass));
     }
     if (spec.problem.dtype == DType::fp32) {
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           "{} is a switch of the kernels that use tensor cores; {} is fp32", name,
-                           field_name("dtype"));
+      return not_applicable("switches",
+                            "{} is a switch of the kernels that use tensor cores; {} is fp32", name,
+                            field_name("dtype"));
     }
     const Knob& knob = *find_knob(name);
     if (find_value(knob, value) == nullptr) {
       const auto names = std::views::transform(knob.values, &KnobValue::name);
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           "switch {} is '{}'; it accepts {}", name, printable(value),
-                           fmt::join(names, ", "));
+      return not_applicable("switches", "switch {} is '{}'; it accepts {}", name, printable(value),
+                            fmt::join(names, ", "));
     }
     if (value != knob.values.front().name) kept.emplace(name, value);
   }
@@ -91,9 +89,9 @@ std::optional<Error> check_choices(const RunSpec& spec) {
     const bool is_choice = plain.variant != spec.variant || plain.splits != spec.splits;
     if (field.target != FieldTarget::model || !is_choice) continue;
     const std::string value = field.print(spec);
-    Error error = invalid_field(ErrorCode::not_applicable, field.key,
-                                "{} is {}; kernel {} has no such choice: leave {} at its default",
-                                field_name(field.key), value, spec.kernel, field_name(field.key));
+    Error error =
+        not_applicable(field.key, "{} is {}; kernel {} has no such choice: leave {} at its default",
+                       field_name(field.key), value, spec.kernel, field_name(field.key));
     error.value = value;
     return error;
   }
@@ -113,16 +111,17 @@ std::optional<Error> check_program(const ResolvedRun& run) {
   const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
   for (const auto& [name, value] : run.asked.switches) {
     if (hopper && std::ranges::find(hopper_knobs, name) == hopper_knobs.end()) {
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           "on a Hopper GPU this {} pass runs a program that has no switch {}; add "
-                           "instructions=mma to run the other program",
-                           to_string(run.pass()), name);
+      return not_applicable(
+          "switches",
+          "on a Hopper GPU this {} pass runs a program that has no switch {}; add "
+          "instructions=mma to run the other program",
+          to_string(run.pass()), name);
     }
     if (!hopper && find_knob(name)->hopper_only) {
-      return invalid_field(ErrorCode::not_applicable, "switches",
-                           "{} is a switch of the program with Hopper's instructions, which does "
-                           "not run this {} pass",
-                           name, to_string(run.pass()));
+      return not_applicable("switches",
+                            "{} is a switch of the program with Hopper's instructions, which does "
+                            "not run this {} pass",
+                            name, to_string(run.pass()));
     }
   }
   if (!hopper || has_hopper_program(there, knobs)) return std::nullopt;
@@ -158,9 +157,9 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
   if (auto error = validate(spec)) return *error;
   ATTNSCOPE_TRY(const KernelInfo* const kernel, choose_kernel(spec));
   if (spec.pass == PassKind::both) {
-    return invalid_field(ErrorCode::not_applicable, "pass",
-                         "a kernel runs one pass at a time; {} must be forward or backward",
-                         field_name("pass"));
+    return not_applicable("pass",
+                          "a kernel runs one pass at a time; {} must be forward or backward",
+                          field_name("pass"));
   }
   ResolvedRun run{.asked = spec, .problem = spec.problem};
   run.asked.kernel = kernel->name;

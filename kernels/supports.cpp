@@ -46,35 +46,34 @@ std::optional<Error> check_pass(const ResolvedRun& run) {
   const std::string pass =
       fmt::format("{}kernel {}", backward ? "the backward pass of " : "", kernel.name);
   if (!takes_pass(kernel, run.pass(), problem.dtype)) {
-    return invalid_field(ErrorCode::not_applicable, "dtype", "{} is fp32; {} takes fp16 or bf16{}",
-                         field_name("dtype"), pass, backward ? ", that of flash2 also fp32" : "");
+    return not_applicable("dtype", "{} is fp32; {} takes fp16 or bf16{}", field_name("dtype"), pass,
+                          backward ? ", that of flash2 also fp32" : "");
   }
   if (problem.d > kMaxKernelHeadDim) {
-    return invalid_field(ErrorCode::not_applicable, "head_dim", "{} is {}; {} takes 1 to {}",
-                         field_name("head_dim"), problem.d, pass, kMaxKernelHeadDim);
+    return not_applicable("head_dim", "{} is {}; {} takes 1 to {}", field_name("head_dim"),
+                          problem.d, pass, kMaxKernelHeadDim);
   }
   if (backward && run.asked.variant.carry != Carry::problem) {
-    return invalid_field(ErrorCode::not_applicable, "carry", "{} is {}; {} accepts only problem",
-                         field_name("carry"), to_string(run.asked.variant.carry), pass);
+    return not_applicable("carry", "{} is {}; {} accepts only problem", field_name("carry"),
+                          to_string(run.asked.variant.carry), pass);
   }
   if (run.asked.variant.visit_hidden && problem.dtype == DType::fp32) {
-    return invalid_field(ErrorCode::not_applicable, "visit_hidden",
-                         "{} is for the kernels that use tensor cores; {} is fp32",
-                         field_name("visit_hidden"), field_name("dtype"));
+    return not_applicable("visit_hidden", "{} is for the kernels that use tensor cores; {} is fp32",
+                          field_name("visit_hidden"), field_name("dtype"));
   }
   const bool orders_additions = backward && run.asked.deterministic && kernel.backward->adds_dQ;
   if (orders_additions && kernel.takes_block_mask) {
-    return invalid_field(ErrorCode::not_applicable, "deterministic",
-                         "{} sums dQ in an arbitrary order; standard, flash1 and flash2 have a "
-                         "deterministic one",
-                         pass);
+    return not_applicable("deterministic",
+                          "{} sums dQ in an arbitrary order; standard, flash1 and flash2 have a "
+                          "deterministic one",
+                          pass);
   }
   // A fixed order of the dQ additions requires that a row tile is visited by every column tile up
   // to the last one that visits it
   if (!orders_additions || !score_features(problem).any()) return std::nullopt;
-  return invalid_field(ErrorCode::not_applicable, "deterministic",
-                       "with deterministic dQ, kernel {} takes only {}; standard takes all",
-                       kernel.name, kPlainScores);
+  return not_applicable("deterministic",
+                        "with deterministic dQ, kernel {} takes only {}; standard takes all",
+                        kernel.name, kPlainScores);
 }
 
 /// Checks masks, score functions, key lengths and packed sequences.
@@ -83,8 +82,8 @@ std::optional<Error> check_scores(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   const std::string features = features_text(problem);
   if (kernel.only_decodes && (problem.score.has_dropout() || problem.is_packed())) {
-    return invalid_field(
-        ErrorCode::not_applicable, problem.is_packed() ? "cu_seqlens_q" : "dropout",
+    return not_applicable(
+        problem.is_packed() ? "cu_seqlens_q" : "dropout",
         "the problem has {}; kernel {} decodes: it accepts windows, key lengths, soft-capping and "
         "ALiBi, but no packed sequences and no dropout, which belongs to training",
         features, kernel.name);
@@ -92,8 +91,8 @@ std::optional<Error> check_scores(const ResolvedRun& run) {
   if (problem.dtype != DType::fp32 || kernel.takes_fp32_scores || features.empty()) {
     return std::nullopt;
   }
-  return invalid_field(
-      ErrorCode::not_applicable, field_of_features(problem),
+  return not_applicable(
+      field_of_features(problem),
       "the problem has {}; kernel {} takes only {} in fp32; fp16, bf16 and kernel standard have no "
       "such limit",
       features, kernel.name, kPlainScores);
@@ -176,8 +175,8 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& t
   const Tiling& tiling = run.tiling;
   if (kernel.pass(run.pass()).uses_cublas()) {
     if (tiling == default_tiling(run, target)) return std::nullopt;
-    return invalid_field(
-        ErrorCode::not_applicable, "Br",
+    return not_applicable(
+        "Br",
         "kernel {} cannot use tiles of {}x{}: cuBLAS chooses the tiles of its products; leave "
         "{} and {} out",
         kernel.name, tiling.Br, tiling.Bc, field_name("Br"), field_name("Bc"));

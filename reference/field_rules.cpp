@@ -103,9 +103,8 @@ std::optional<Error> check_applies(const RunSpec& spec) {
     if (field.scope.has(*algorithm) || is_default(field, spec)) continue;
     const std::string value =
         field.kind == FieldKind::name ? fmt::format(" {}", field.print(spec)) : "";
-    return invalid_field(ErrorCode::not_applicable, field.key,
-                         "{}{} is for {}; the algorithm is {}", field_name(field.key), value,
-                         field.scope.algorithms, spec.algorithm);
+    return not_applicable(field.key, "{}{} is for {}; the algorithm is {}", field_name(field.key),
+                          value, field.scope.algorithms, spec.algorithm);
   }
   return std::nullopt;
 }

@@ -76,6 +76,11 @@ Error invalid_field(ErrorCode code, std::string_view field, fmt::format_string<A
                     Args&&... args) {
   return invalid_field(code, field, fmt::format(format, std::forward<Args>(args)...));
 }
+/// A choice of the field that the algorithm or kernel does not offer.
+template <typename... Args>
+Error not_applicable(std::string_view field, fmt::format_string<Args...> format, Args&&... args) {
+  return invalid_field(ErrorCode::not_applicable, field, format, std::forward<Args>(args)...);
+}
 
 inline Error cancelled() {
   return {Error::Kind::failed, "cancelled", ErrorCode::cancelled};

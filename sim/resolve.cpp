@@ -54,9 +54,8 @@ std::optional<Error> check_block_mask(const ResolvedRun& run) {
   if (!run.problem.block_mask) return std::nullopt;
   const BlockMask& M = *run.problem.block_mask;
   if (!find_algorithm(run.algorithm())->takes_block_mask) {
-    return invalid_field(ErrorCode::not_applicable, "block_mask",
-                         "{} takes no block mask; block_sparse and block_sparse2 do",
-                         run.algorithm());
+    return not_applicable("block_mask", "{} takes no block mask; block_sparse and block_sparse2 do",
+                          run.algorithm());
   }
   if (M.tiling() == run.tiling) return std::nullopt;
   return invalid_field(

@@ -96,8 +96,7 @@ std::optional<Error> refuse_fields(const GivenOptions& given, bool all, std::str
   for (const RunField& field : run_fields()) {
     const bool of_kernel = field.target != FieldTarget::model && field.key != "block_mask";
     if (!given.has(field.option) || (of_kernel && !all)) continue;
-    return invalid_field(ErrorCode::not_applicable, field.key, "{} does not apply: {}",
-                         field_name(field.key), why);
+    return not_applicable(field.key, "{} does not apply: {}", field_name(field.key), why);
   }
   return std::nullopt;
 }

@@ -51,10 +51,10 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const Progr
   const KernelPass& pass = kernel.pass(run.pass());
   const AttentionProblem& problem = run.problem;
   if (pass.launch.empty()) {
-    return invalid_field(ErrorCode::not_applicable, "algorithm",
-                         "kernel {} has no trace: its products are cuBLAS's; flash1, flash2, "
-                         "block_sparse2 and split_kv have one",
-                         kernel.name);
+    return not_applicable("algorithm",
+                          "kernel {} has no trace: its products are cuBLAS's; flash1, flash2, "
+                          "block_sparse2 and split_kv have one",
+                          kernel.name);
   }
   const Tiling chosen = run_on_gpu(run, target).tiling;
 
