@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numbers>
+#include <vector>
 
 #include "reference/dropout.h"
 
@@ -9,13 +10,15 @@ namespace attnscope::kernels {
 
 namespace {
 
-/// The divisor of a scaled score.
-double score_divisor(const AttentionProblem& problem, ScoreUnit unit) {
-  return unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
-}
-
-std::vector<int> as_ints(const std::vector<Index>& numbers) {
-  return {numbers.begin(), numbers.end()};
+/// The numbers, each divided by the divisor, in memory that the kernels read.
+template <typename Element, typename Number>
+const Element* uploaded(const std::vector<Number>& numbers, const Upload& upload,
+                        double divisor = 1) {
+  std::vector<Element> elements;
+  for (const Number number : numbers) {
+    elements.push_back(static_cast<Element>(static_cast<double>(number) / divisor));
+  }
+  return static_cast<const Element*>(upload(std::as_bytes(std::span(elements))));
 }
 
 }  // namespace
@@ -63,9 +66,11 @@ ScoreFeatures flash1_backward_features(const AttentionProblem& problem) {
   return features;
 }
 
-ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit) {
+ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit,
+                                 const Upload& upload) {
   // No key is farther from a diagonal than this; sums with it do not overflow
   constexpr Index kLongestSide = 2 * kMaxSequenceLength;
+  const double divisor = unit == ScoreUnit::scaled ? 1.0 : problem.softmax_scale();
   const ScoreFunction& score = problem.score;
   ScoreParameters parameters;
   parameters.window_left = static_cast<int>(std::min(problem.mask.left, kLongestSide));
@@ -73,7 +78,7 @@ ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit
   parameters.top_left = problem.mask.alignment == Mask::Alignment::top_left;
   parameters.sequences = problem.is_packed() ? static_cast<int>(problem.sequence_count()) : 0;
   if (score.soft_cap) {
-    const double cap = *score.soft_cap / score_divisor(problem, unit);
+    const double cap = *score.soft_cap / divisor;
     parameters.soft_cap = static_cast<float>(cap);
     parameters.inverse_soft_cap = static_cast<float>(1.0 / cap);
   }
@@ -85,18 +90,11 @@ ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit
     parameters.first_batch = static_cast<std::uint32_t>(score.dropout.first_batch);
     parameters.first_head = static_cast<std::uint32_t>(score.dropout.first_head);
   }
+  parameters.cu_seqlens_q = uploaded<int>(problem.cu_seqlens_q, upload);
+  parameters.cu_seqlens_k = uploaded<int>(problem.cu_seqlens_k, upload);
+  parameters.key_lengths = uploaded<int>(problem.key_lengths, upload);
+  parameters.alibi_slopes = uploaded<float>(score.alibi_slopes, upload, divisor);
   return parameters;
-}
-
-ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit) {
-  ScoreArrays arrays{.cu_seqlens_q = as_ints(problem.cu_seqlens_q),
-                     .cu_seqlens_k = as_ints(problem.cu_seqlens_k),
-                     .key_lengths = as_ints(problem.key_lengths),
-                     .alibi_slopes = {}};
-  for (const double slope : problem.score.alibi_slopes) {
-    arrays.alibi_slopes.push_back(static_cast<float>(slope / score_divisor(problem, unit)));
-  }
-  return arrays;
 }
 
 }  // namespace attnscope::kernels

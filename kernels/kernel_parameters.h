@@ -1,9 +1,11 @@
-/// A problem in the kernels' types: the parameters passed by value, the arrays read from device
-/// memory, and the score features that the kernels are compiled with. Plain C++.
+/// A problem in the kernels' types: the parameters passed by value, and the score features that the
+/// kernels are compiled with. Plain C++.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <functional>
+#include <span>
 
 #include "kernels/forward_shape.cuh"
 #include "kernels/score_features.cuh"
@@ -40,15 +42,11 @@ ScoreFeatures flash1_backward_features(const AttentionProblem& problem);
 /// The unit of a kernel's scores: Q K^T, or for standard Q K^T times the softmax scale.
 enum class ScoreUnit : std::uint8_t { before_scale, scaled };
 
-/// Every parameter except the arrays in device memory.
-ScoreParameters score_parameters(const AttentionProblem& problem,
-                                 ScoreUnit unit = ScoreUnit::before_scale);
+/// Copies an array to memory that the kernels read, and returns its address; null if it is empty.
+using Upload = std::function<const void*(std::span<const std::byte> array)>;
 
-/// The arrays that ScoreParameters points to; empty if the problem has none.
-struct ScoreArrays {
-  std::vector<int> cu_seqlens_q, cu_seqlens_k, key_lengths;
-  std::vector<float> alibi_slopes;
-};
-ScoreArrays score_arrays(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale);
+/// The parameters with their arrays uploaded.
+ScoreParameters score_parameters(const AttentionProblem& problem, ScoreUnit unit,
+                                 const Upload& upload);
 
 }  // namespace attnscope::kernels

@@ -26,7 +26,16 @@ PassLauncher::PassLauncher(PassArguments pass)
       target(target_of(arguments)),
       run(run_on_gpu(arguments.run, target)),
       layout_(workspace_layout(run)),
-      programs_(programs_of(run, target, arguments.trace != nullptr)) {}
+      programs_(programs_of(run, target, arguments.trace != nullptr)) {
+  const KernelPass& own = kernel_of(run).pass(run.pass());
+  scores =
+      score_parameters(problem, own.uses_cublas() ? ScoreUnit::scaled : ScoreUnit::before_scale,
+                       [this](auto array) { return upload(array); });
+  if (!visits_lists(run)) return;
+  const TileLists lists = own.block_work == BlockWork::row_tile ? column_tile_lists(problem, tiling)
+                                                                : row_tile_lists(problem, tiling);
+  tile_lists = static_cast<const int*>(upload(std::as_bytes(std::span(lists))));
+}
 
 const BlockProgram& PassLauncher::program_of(std::string_view launch) const {
   const auto found = std::ranges::find(programs_, launch, &LaunchProgram::launch);
@@ -43,33 +52,10 @@ void* PassLauncher::forward_workspace(WorkspaceTensor tensor) const {
   return static_cast<std::byte*>(arguments.forward_workspace_dev) + layout.offset(tensor);
 }
 
-template <typename Element>
-const Element* PassLauncher::upload(const std::vector<Element>& elements) {
-  if (elements.empty()) return nullptr;
-  held_.push_back(arguments.resources->tables.find_or_upload(std::as_bytes(std::span(elements))));
-  return static_cast<const Element*>(held_.back()->data_dev());
-}
-
-ScoreParameters PassLauncher::scores() {
-  if (scores_) return *scores_;
-  const bool uses_cublas = kernel_of(run).pass(run.pass()).uses_cublas();
-  const ScoreUnit unit = uses_cublas ? ScoreUnit::scaled : ScoreUnit::before_scale;
-  const ScoreArrays arrays = score_arrays(problem, unit);
-  scores_ = score_parameters(problem, unit);
-  scores_->cu_seqlens_q = upload(arrays.cu_seqlens_q);
-  scores_->cu_seqlens_k = upload(arrays.cu_seqlens_k);
-  scores_->key_lengths = upload(arrays.key_lengths);
-  scores_->alibi_slopes = upload(arrays.alibi_slopes);
-  return *scores_;
-}
-
-const int* PassLauncher::tile_lists() {
-  if (visits_lists(run) && tile_lists_ == nullptr) {
-    const bool of_rows = kernel_of(run).pass(run.pass()).block_work == BlockWork::row_tile;
-    tile_lists_ =
-        upload(of_rows ? column_tile_lists(problem, tiling) : row_tile_lists(problem, tiling));
-  }
-  return tile_lists_;
+const void* PassLauncher::upload(std::span<const std::byte> array) {
+  if (array.empty()) return nullptr;
+  held_.push_back(arguments.resources->tables.find_or_upload(array));
+  return held_.back()->data_dev();
 }
 
 BackwardParameters PassLauncher::backward_parameters() {
@@ -89,8 +75,8 @@ BackwardParameters PassLauncher::backward_parameters() {
           .dK_heads = per_head(arguments.dK, WorkspaceTensor::dK_heads),
           .dV_heads = per_head(arguments.dV, WorkspaceTensor::dV_heads),
           .LSE = arguments.LSE_dev,
-          .row_tiles = tile_lists(),
-          .scores = scores()};
+          .row_tiles = tile_lists,
+          .scores = scores};
 }
 
 void PassLauncher::sum_grouped_heads(const BackwardParameters& parameters) {

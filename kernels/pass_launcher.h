@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,8 @@ class PassLauncher {
   const Index rows = heads * problem.N;  ///< of queries
   const Index row_tiles = heads * ceil_div(problem.N, tiling.Br);
   const Index column_tiles = heads * ceil_div(problem.N_kv, tiling.Bc);
+  ScoreParameters scores;           ///< in the unit of the kernel's scores
+  const int* tile_lists = nullptr;  ///< that the blocks visit; null if they visit all
 
   /// The tensor's address in the workspace.
   template <typename Element = void>
@@ -44,8 +47,6 @@ class PassLauncher {
   /// The same in the forward pass's workspace, for a backward pass.
   void* forward_workspace(WorkspaceTensor tensor) const;
 
-  /// score_parameters() in the unit of the kernel's scores, with score_arrays() in device memory.
-  ScoreParameters scores();
   /// The parameters of a forward pass that FlashAttention's kernels share; the others have their
   /// defaults.
   template <typename Parameters>
@@ -55,15 +56,11 @@ class PassLauncher {
             .K = arguments.K,
             .V = arguments.V,
             .O = arguments.O,
-            .scores = scores()};
+            .scores = scores};
   }
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
   /// are contiguous in the workspace.
   BackwardParameters backward_parameters();
-  /// The lists of tiles that the pass's thread blocks visit, in device memory; null if they visit
-  /// all.
-  const int* tile_lists();
-
   template <typename... Parameters>
   void start(std::string_view launch, Index blocks, const Parameters&... parameters) {
     const BlockProgram& program = program_of(launch);
@@ -107,14 +104,11 @@ class PassLauncher {
 
  private:
   const BlockProgram& program_of(std::string_view launch) const;
-  template <typename Element>
-  const Element* upload(const std::vector<Element>& elements);
+  const void* upload(std::span<const std::byte> array);
 
   const WorkspaceLayout layout_;
   const std::vector<LaunchProgram> programs_;
   std::vector<std::shared_ptr<const DeviceBuffer>> held_;  ///< arrays that launches read
-  std::optional<ScoreParameters> scores_;                  ///< once uploaded
-  const int* tile_lists_ = nullptr;                        ///< once uploaded
 };
 
 /// The launches of a kernel's forward or backward pass, in kernels/NAME/launch_NAME.cpp.

@@ -20,7 +20,7 @@ void launch_flash1(PassLauncher& pass) {
   }
   parameters.m = pass.workspace<float>(WorkspaceTensor::m);
   parameters.l = pass.workspace<float>(WorkspaceTensor::l);
-  parameters.row_tiles = pass.tile_lists();
+  parameters.row_tiles = pass.tile_lists;
 
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);
   pass.start("initialise", ceil_div(pass.rows * chunks, kFlash1RowThreads), parameters, pass.rows,

@@ -33,7 +33,7 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared) {
 void launch_flash2(PassLauncher& pass) {
   auto parameters = pass.forward_parameters<ForwardParameters>();
   parameters.LSE = pass.arguments.LSE_dev;
-  parameters.column_tiles = pass.tile_lists();
+  parameters.column_tiles = pass.tile_lists;
   if (runs_on_hopper(pass.run, pass.target)) {
     launch_on_hopper(pass, parameters);
   } else {

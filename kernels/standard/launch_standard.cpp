@@ -40,7 +40,7 @@ void launch_standard(PassLauncher& pass) {
                                   .S = S,
                                   .P = pass.workspace(WorkspaceTensor::P),
                                   .LSE = arguments.LSE_dev,
-                                  .scores = pass.scores(),
+                                  .scores = pass.scores,
                                   .P_dropped = pass.workspace(P_read)};
 
   multiply(pass, "scores",
@@ -71,7 +71,7 @@ void launch_standard_backward(PassLauncher& pass) {
                                            .rows = pass.rows,
                                            .P = pass.forward_workspace(WorkspaceTensor::P),
                                            .dP = dP,
-                                           .scores = pass.scores(),
+                                           .scores = pass.scores,
                                            .S = S};
 
   const HeadMatrices gradients = scores_of(problem, dP);  // dP, then dS

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <list>
+#include <span>
+#include <vector>
+
 #include "kernels/forward_parameters.cuh"
 #include "kernels/tile_lists.h"
 
@@ -10,17 +14,13 @@ namespace {
 
 /// The parameters with their arrays in host memory.
 struct HostScores {
-  ScoreArrays arrays;
+  std::list<std::vector<std::byte>> arrays;
   ScoreParameters scores;
 
-  explicit HostScores(const AttentionProblem& problem)
-      : arrays(score_arrays(problem)), scores(score_parameters(problem)) {
-    const auto if_any = [](const auto& values) { return values.empty() ? nullptr : values.data(); };
-    scores.cu_seqlens_q = if_any(arrays.cu_seqlens_q);
-    scores.cu_seqlens_k = if_any(arrays.cu_seqlens_k);
-    scores.key_lengths = if_any(arrays.key_lengths);
-    scores.alibi_slopes = if_any(arrays.alibi_slopes);
-  }
+  explicit HostScores(const AttentionProblem& problem, ScoreUnit unit = ScoreUnit::before_scale)
+      : scores(score_parameters(problem, unit, [this](std::span<const std::byte> array) {
+          return array.empty() ? nullptr : arrays.emplace_back(array.begin(), array.end()).data();
+        })) {}
 };
 
 std::vector<Mask> masks() {
@@ -126,10 +126,11 @@ TEST(ScoreParameters, AreInTheUnitOfTheKernelsScores) {
   EXPECT_EQ(host.scores.first_batch, 3u);
   EXPECT_EQ(host.scores.first_head, 4u);
 
-  EXPECT_FLOAT_EQ(score_parameters(problem, ScoreUnit::scaled).soft_cap, 30.0f);
-  EXPECT_FLOAT_EQ(score_arrays(problem, ScoreUnit::scaled).alibi_slopes[1], 0.25f);
+  const HostScores scaled(problem, ScoreUnit::scaled);
+  EXPECT_FLOAT_EQ(scaled.scores.soft_cap, 30.0f);
+  EXPECT_FLOAT_EQ(scaled.scores.alibi_slopes[1], 0.25f);
 
-  const ScoreParameters plain = score_parameters(AttentionProblem{});
+  const ScoreParameters plain = HostScores(AttentionProblem{}).scores;
   EXPECT_EQ(plain.soft_cap, 0.0f);
   EXPECT_FALSE(plain.drops);
   EXPECT_EQ(plain.dropout_scale, 1.0f);
