@@ -42,16 +42,6 @@ TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index column
           .stride_row = columns};
 }
 
-HeadMatrices queries_of(const AttentionProblem& problem, const TensorView& view) {
-  return {view, problem.batch, problem.heads, problem.N, problem.d};
-}
-HeadMatrices keys_of(const AttentionProblem& problem, const TensorView& view) {
-  return {view, problem.batch, problem.kv_heads, problem.N_kv, problem.d};
-}
-HeadMatrices key_gradients_of(const AttentionProblem& problem, const TensorView& view) {
-  return {view, problem.batch, problem.heads, problem.N_kv, problem.d};
-}
-
 ScoreFeatures score_features(const AttentionProblem& problem) {
   const bool plain_mask = problem.mask.is_none() || problem.mask.is_causal();
   return {.key_ranges = !plain_mask || problem.has_key_lengths() || problem.is_packed(),

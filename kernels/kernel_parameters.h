@@ -1,11 +1,12 @@
-/// A problem in the kernels' types: the parameters passed by value, and the score features that the
-/// kernels are compiled with. Plain C++.
+/// A problem in the kernels' types: the parameters passed by value, the tensors as matrices, and
+/// the score features that the kernels are compiled with. Plain C++.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <vector>
 
 #include "kernels/forward_shape.cuh"
 #include "kernels/score_features.cuh"
@@ -27,11 +28,36 @@ struct HeadMatrices {
   bool transposed = false;  ///< a product reads the transpose of each matrix
 };
 /// [B, H, N, d]
-HeadMatrices queries_of(const AttentionProblem& problem, const TensorView& view);
+inline HeadMatrices queries_of(const AttentionProblem& problem, const TensorView& view) {
+  return {view, problem.batch, problem.heads, problem.N, problem.d};
+}
 /// [B, H_kv, N_kv, d]
-HeadMatrices keys_of(const AttentionProblem& problem, const TensorView& view);
+inline HeadMatrices keys_of(const AttentionProblem& problem, const TensorView& view) {
+  return {view, problem.batch, problem.kv_heads, problem.N_kv, problem.d};
+}
 /// [B, H, N_kv, d]: dK or dV of each query head
-HeadMatrices key_gradients_of(const AttentionProblem& problem, const TensorView& view);
+inline HeadMatrices key_gradients_of(const AttentionProblem& problem, const TensorView& view) {
+  return {view, problem.batch, problem.heads, problem.N_kv, problem.d};
+}
+
+inline HeadMatrices transposed(HeadMatrices matrices) {
+  matrices.transposed = true;
+  return matrices;
+}
+
+/// result = left right, for each head of `result` and `left`. If `right` has fewer heads,
+/// consecutive heads share one, and `left` is not transposed.
+struct HeadProduct {
+  HeadMatrices result, left, right;
+};
+
+/// Splits the product into as few strided batches as the tensors' strides allow, without copying;
+/// each returned product is one of them, whose tensors have one batch entry.
+///
+/// Heads that share one of `right` are one product with the rows of all, where these are contiguous
+/// in `left` and `result`. Otherwise each batch is one group, whose heads share one matrix of
+/// `right` with stride 0.
+std::vector<HeadProduct> strided_batches(HeadProduct product, DType dtype);
 
 ScoreFeatures score_features(const AttentionProblem& problem);
 

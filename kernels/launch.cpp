@@ -7,8 +7,8 @@
 
 #include "kernels/catalog.h"
 #include "kernels/pass_launcher.h"
+#include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "kernels/workspace_layout.h"
 
 namespace attnscope::kernels {

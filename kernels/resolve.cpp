@@ -9,7 +9,6 @@
 
 #include "kernels/default_tilings.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "reference/block_mask.h"
 #include "reference/message_text.h"
 #include "reference/run_fields.h"

@@ -1,9 +1,11 @@
-/// Turns a request into the run of a kernel: the counterpart of sim/resolve.h.
+/// What each kernel supports, and the run that a request becomes: the counterpart of sim/resolve.h.
+/// Plain C++.
 #pragma once
 
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/catalog.h"
@@ -38,5 +40,16 @@ Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec,
 /// error of choose_kernel(), or one in the field "switches" if the kernel's pass does not have a
 /// switch or value, or is in fp32.
 Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec);
+
+/// Nothing if the kernel supports the run, else invalid_request with one line: the rejected choice,
+/// the reason, and what the kernel accepts. `target`: the GPU whose tiling is
+/// checked.
+std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target = {});
+
+/// Asynchronous copies and bf16 products require compute capability 8.0.
+inline constexpr int kLeastComputeMajor = 8;
+/// Nothing if the kernels can run on a GPU of this compute capability, "9.0", else unavailable.
+std::optional<Error> check_compute_capability(std::string_view gpu_name,
+                                              std::string_view capability);
 
 }  // namespace attnscope::kernels

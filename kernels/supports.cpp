@@ -1,4 +1,4 @@
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 
 #include <fmt/core.h>
 

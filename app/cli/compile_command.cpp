@@ -18,7 +18,6 @@
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "sim/resolve.h"
 
 namespace attnscope::cli {

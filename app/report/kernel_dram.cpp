@@ -6,7 +6,6 @@
 #include "app/report/residency.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "reference/algorithm.h"
 
 namespace attnscope {

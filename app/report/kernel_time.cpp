@@ -12,7 +12,6 @@
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "sim/device/assets.h"
 
 namespace attnscope {

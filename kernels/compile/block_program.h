@@ -93,7 +93,7 @@ std::string instance_of(std::string_view kernel, const Arguments&... arguments) 
 /// The instance of the kernel that its file is named after, "flash1/flash1_forward" in kernels/.
 template <typename... Arguments>
 KernelProgram kernel_program(std::string_view path, const Arguments&... arguments) {
-  return {.sources = {fmt::format("kernels/{}.cuh", path)},
+  return {.source = fmt::format("kernels/{}.cuh", path),
           .expression = instance_of(path.substr(path.rfind('/') + 1), arguments...)};
 }
 

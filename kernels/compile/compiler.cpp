@@ -85,7 +85,7 @@ std::string cache_key(const KernelProgram& program, const std::string& nvrtc_bui
   std::string key;
   append_all(key, nvrtc_build, program.expression, program.text);
   for (const std::string& option : options_of(program)) append_block(key, option);
-  for (const SourceFile& file : include_closure(program.sources)) {
+  for (const SourceFile& file : include_closure(program.source)) {
     append_all(key, file.path, file.text);
   }
   return key;
@@ -93,13 +93,10 @@ std::string cache_key(const KernelProgram& program, const std::string& nvrtc_bui
 
 Result<CompiledKernel> compile(const KernelProgram& program, const std::atomic<bool>* cancel) {
   ATTNSCOPE_TRY(const auto library, nvrtc());
-  std::string text;
-  for (const std::string& source : program.sources) {
-    text += fmt::format("#include \"{}\"\n", source);
-  }
-  text += program.text;
+  std::string text = program.text;
+  if (!program.source.empty()) text = fmt::format("#include \"{}\"\n{}", program.source, text);
   std::vector<const char*> headers, names;
-  for (const SourceFile& file : include_closure(program.sources)) {
+  for (const SourceFile& file : include_closure(program.source)) {
     headers.push_back(file.text.data());
     names.push_back(file.path.data());
   }

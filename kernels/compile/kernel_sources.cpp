@@ -34,9 +34,9 @@ std::vector<int> lines_of_step(std::string_view path, Step step) {
   return numbers;
 }
 
-std::vector<SourceFile> include_closure(std::span<const std::string> paths) {
+std::vector<SourceFile> include_closure(std::string_view path) {
   std::vector<SourceFile> found;
-  for (const std::string& path : paths) add_with_includes(path, found);
+  if (!path.empty()) add_with_includes(path, found);
   return found;
 }
 

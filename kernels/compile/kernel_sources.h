@@ -38,14 +38,14 @@ std::span<const SourceFile> embedded_sources();
 /// The file with this path; null if it is not embedded.
 const SourceFile* kernel_source(std::string_view path);
 
-/// The files and every file that they include, directly or indirectly, each once, in the order in
-/// which a compiler first reads them. Throws CheckFailure for a file that is not embedded.
-std::vector<SourceFile> include_closure(std::span<const std::string> paths);
+/// The file and every file that it includes, directly or indirectly, each once, in the order in
+/// which a compiler first reads them; none if the path is empty. Throws CheckFailure for a file
+/// that is not embedded.
+std::vector<SourceFile> include_closure(std::string_view path);
 
 /// One instance of a kernel's template.
 struct KernelProgram {
-  /// Embedded files that declare the kernel and its types.
-  std::vector<std::string> sources = {};
+  std::string source = {};                ///< embedded file that declares the kernel; "": none
   std::string expression;                 ///< "attnscope::kernels::flash2_forward<...>"
   std::string architecture = {};          ///< "sm_90a", or "compute_90": target_architecture()
   std::vector<std::string> options = {};  ///< additional options of NVRTC

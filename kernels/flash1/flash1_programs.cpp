@@ -12,9 +12,9 @@ namespace {
 
 /// A launch of flash1_rows.cuh.
 BlockProgram rows_program(std::string expression) {
-  return {.program = {.sources = {"kernels/flash1/flash1_rows.cuh"},
-                      .expression = std::move(expression)},
-          .threads = kFlash1RowThreads};
+  return {
+      .program = {.source = "kernels/flash1/flash1_rows.cuh", .expression = std::move(expression)},
+      .threads = kFlash1RowThreads};
 }
 
 DType carried_type(const ResolvedRun& run) {

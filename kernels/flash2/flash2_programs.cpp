@@ -22,8 +22,8 @@ std::string visits_of(const LaunchKind& kind) {
 /// The program of a launch over the rows of a tensor.
 BlockProgram rows_program(const AttentionProblem& problem, const std::string& kernel) {
   const bool is_fp32 = problem.dtype == DType::fp32;
-  return {.program = {.sources = {is_fp32 ? "kernels/flash2/flash2_backward_fp32.cuh"
-                                          : "kernels/flash2/flash2_backward_rows.cuh"},
+  return {.program = {.source = is_fp32 ? "kernels/flash2/flash2_backward_fp32.cuh"
+                                        : "kernels/flash2/flash2_backward_rows.cuh",
                       .expression = is_fp32 ? "attnscope::kernels::" + kernel + "_fp32"
                                             : instance_of(kernel, problem.dtype)},
           .threads = kFlash2RowThreads};

@@ -6,8 +6,8 @@
 
 #include "kernels/catalog.h"
 #include "kernels/host/cuda_check.h"
+#include "kernels/resolve.h"
 #include "kernels/shared_library.h"
-#include "kernels/supports.h"
 
 namespace attnscope::kernels {
 

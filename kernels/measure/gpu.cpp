@@ -9,7 +9,7 @@
 #include "kernels/measure/measure_forward.h"
 #include "kernels/measure/needed_programs.h"
 #include "kernels/measure/trace_pass.h"
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 #include "reference/check.h"
 
 namespace attnscope {

@@ -1,4 +1,4 @@
-#include "kernels/standard/batched_product.h"
+#include "kernels/kernel_parameters.h"
 
 #include <cstddef>
 

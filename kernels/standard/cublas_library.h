@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/kernel_parameters.h"
 #include "kernels/shared_library.h"
-#include "kernels/standard/batched_product.h"
 #include "reference/result.h"
 
 namespace attnscope::kernels {

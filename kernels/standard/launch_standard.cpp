@@ -1,7 +1,7 @@
 #include <string_view>
 
+#include "kernels/kernel_parameters.h"
 #include "kernels/pass_launcher.h"
-#include "kernels/standard/batched_product.h"
 #include "kernels/standard/softmax_parameters.cuh"
 
 namespace attnscope::kernels {

@@ -24,8 +24,8 @@
 #include "kernels/compile/compiler.h"
 #include "kernels/compile/nvrtc_library.h"
 #include "kernels/default_tilings.h"
+#include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "tests/support/temp_dir.h"
 
 namespace attnscope::kernels {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "kernels/catalog.h"
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 #include "reference/block_pattern.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"

@@ -6,7 +6,7 @@
 #include <limits>
 #include <string_view>
 
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 #include "reference/block_pattern.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/tested_tilings.h"

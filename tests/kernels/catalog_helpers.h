@@ -12,7 +12,6 @@
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
 #include "kernels/resolve.h"
-#include "kernels/supports.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {

@@ -9,8 +9,8 @@
 
 #include "kernels/compile/block_program.h"
 #include "kernels/default_tilings.h"
+#include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "tests/kernels/catalog_helpers.h"
 #include "tests/support/listed_block_mask.h"
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {

@@ -5,7 +5,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/knobs.h"
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"
 #include "tests/support/kernel_run.h"

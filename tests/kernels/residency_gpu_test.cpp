@@ -14,8 +14,8 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/launch_resources.h"
 #include "kernels/measure/device_query.h"
+#include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "tests/kernels/forward_run.h"
 
 namespace attnscope::kernels {

@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "kernels/default_tilings.h"
-#include "kernels/supports.h"
+#include "kernels/resolve.h"
 #include "reference/block_pattern.h"
 #include "reference/tolerance.h"
 #include "tests/kernels/reference_check.h"

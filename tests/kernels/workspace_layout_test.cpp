@@ -6,8 +6,8 @@
 #include "kernels/default_tilings.h"
 #include "kernels/knobs.h"
 #include "kernels/launch.h"
+#include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {

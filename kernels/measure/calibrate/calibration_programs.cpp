@@ -13,7 +13,7 @@ namespace {
 
 BlockProgram program(const char* file, std::string expression, int threads,
                      Index shared_bytes = 0) {
-  return {.program = {.sources = {fmt::format("kernels/measure/calibrate/{}", file)},
+  return {.program = {.source = fmt::format("kernels/measure/calibrate/{}", file),
                       .expression = std::move(expression)},
           .threads = threads,
           .shared_bytes = shared_bytes};

@@ -36,7 +36,7 @@ class OperationList {
         .name = std::move(name),
         .unit = std::move(unit),
         .how = std::move(how),
-        .block = {.program = {.sources = {fmt::format("kernels/measure/calibrate/{}", kind.source)},
+        .block = {.program = {.source = fmt::format("kernels/measure/calibrate/{}", kind.source),
                               .expression = instance},
                   .threads = kind.warps * kWarp,
                   .shared_bytes = shared_bytes_of_whole_sm(target_)},

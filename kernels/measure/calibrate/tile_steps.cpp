@@ -23,7 +23,7 @@ KernelProgram program_of_steps(const BlockProgram& kernel) {
   const std::string_view file = kernel.instructions == kHopper ? "hopper_steps"
                                 : backward                     ? "backward_steps"
                                                                : "forward_steps";
-  return {.sources = {fmt::format("kernels/measure/calibrate/{}.cuh", file)},
+  return {.source = fmt::format("kernels/measure/calibrate/{}.cuh", file),
           .expression = fmt::format("{}steps::{}", kNamespace, instance)};
 }
 

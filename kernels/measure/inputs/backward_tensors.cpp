@@ -4,8 +4,8 @@
 #include "kernels/measure/check/stored_values.h"
 #include "kernels/measure/inputs/input_generator.h"
 #include "kernels/measure/needed_programs.h"
+#include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "kernels/supports.h"
 
 namespace attnscope::kernels {
 

@@ -25,7 +25,7 @@ using ::testing::StartsWith;
 /// The program of an instance in bf16; `arguments` follow the element type.
 KernelProgram program_of(const std::string& folder, const std::string& kernel,
                          const std::string& arguments) {
-  return {.sources = {"kernels/" + folder + "/" + kernel + ".cuh"},
+  return {.source = "kernels/" + folder + "/" + kernel + ".cuh",
           .expression = "attnscope::kernels::" + kernel + "<attnscope::kernels::device::Bf16" +
                         arguments + ">",
           .architecture = "sm_90a"};
@@ -61,7 +61,7 @@ TEST(Compiler, SaysWhichBytesSpill) {
 }
 
 TEST(Compiler, TakesTextThatIsNotEmbedded) {
-  KernelProgram program{.sources = {"kernels/device/place.cuh"},
+  KernelProgram program{.source = "kernels/device/place.cuh",
                         .expression = "store_place<4>",
                         .architecture = "sm_80",
                         .text =
@@ -244,7 +244,7 @@ TEST(KernelCompiler, AnExceptionOfAThreadReachesTheCaller) {
   KernelCompiler compiler("");
   std::vector<KernelProgram> programs;
   for (int n = 0; n < 40; ++n) {
-    programs.push_back({.sources = {"kernels/not_embedded.cuh"},
+    programs.push_back({.source = "kernels/not_embedded.cuh",
                         .expression = "kernel_" + std::to_string(n),
                         .architecture = "sm_90a"});
   }

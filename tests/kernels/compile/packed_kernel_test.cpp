@@ -30,7 +30,7 @@ TEST(CompiledKernel, IsNotUnpackedFromOtherBytes) {
 
 TEST(CacheKey, NamesEverythingThatDecidesTheCode) {
   const KernelProgram program{
-      .sources = {"kernels/flash2/flash2_forward.cuh"}, .expression = "e", .architecture = "sm_90"};
+      .source = "kernels/flash2/flash2_forward.cuh", .expression = "e", .architecture = "sm_90"};
   const std::string key = cache_key(program, "13.0");
   EXPECT_EQ(key, cache_key(program, "13.0"));
   EXPECT_NE(key, cache_key(program, "13.1"));
@@ -44,7 +44,7 @@ TEST(CacheKey, NamesEverythingThatDecidesTheCode) {
   other.options = {"-DX"};
   EXPECT_NE(key, cache_key(other, "13.0"));
   other = program;
-  other.sources = {"kernels/flash2/flash2_backward.cuh"};
+  other.source = "kernels/flash2/flash2_backward.cuh";
   EXPECT_NE(key, cache_key(other, "13.0"));
   other = program;
   other.text = "text";

@@ -44,7 +44,7 @@ WithoutHooks without_hooks(std::string_view path, const std::string& text) {
 class OneText {
  public:
   OneText(const KernelProgram& program, bool with_hooks) : with_hooks_(with_hooks) {
-    for (const std::string& source : program.sources) add(source);
+    add(program.source);
   }
   const std::string& text() const { return text_; }
   int hooks() const { return hooks_; }
@@ -84,7 +84,7 @@ KernelProgram as_one_text(const KernelProgram& program, bool with_hooks, const c
   EXPECT_EQ(source.hooks() > 0, !with_hooks) << program.expression;
   KernelProgram whole = program;
   whole.architecture = architecture;
-  whole.sources.clear();
+  whole.source.clear();
   whole.text = source.text();
   return whole;
 }

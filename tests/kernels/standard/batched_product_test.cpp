@@ -1,4 +1,3 @@
-#include "kernels/standard/batched_product.h"
 
 #include <gtest/gtest.h>
 
