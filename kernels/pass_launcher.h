@@ -31,12 +31,13 @@ class PassLauncher {
   const ResolvedRun run;       ///< in the tiling that it uses on the current GPU
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
-  const Index heads = problem.batch * problem.heads;
-  const Index rows = heads * problem.N;  ///< of queries
-  const Index row_tiles = heads * ceil_div(problem.N, tiling.Br);
-  const Index column_tiles = heads * ceil_div(problem.N_kv, tiling.Bc);
   ScoreParameters scores;           ///< in the unit of the kernel's scores
   const int* tile_lists = nullptr;  ///< that the blocks visit; null if they visit all
+
+  Index batch_heads() const { return problem.batch * problem.heads; }
+  Index rows() const { return batch_heads() * problem.N; }  ///< of queries
+  Index row_tiles() const { return batch_heads() * ceil_div(problem.N, tiling.Br); }
+  Index column_tiles() const { return batch_heads() * ceil_div(problem.N_kv, tiling.Bc); }
 
   /// The tensor's address in the workspace.
   template <typename Element = void>
@@ -92,7 +93,7 @@ class PassLauncher {
                        std::optional<Index> blocks = {}) {
     if (arguments.trace == nullptr) return start(launch, blocks.value_or(tiles), parameters);
     TracedParameters<Parameters> traced{parameters, *arguments.trace};
-    traced.trace.blocks_per_head = static_cast<int>(tiles / heads);
+    traced.trace.blocks_per_head = static_cast<int>(tiles / batch_heads());
     start(launch, blocks.value_or(tiles), traced);
   }
   /// The number of the launch's blocks that fit on the GPU at once.

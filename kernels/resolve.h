@@ -41,9 +41,8 @@ Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec,
 /// switch or value, or is in fp32.
 Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec);
 
-/// Nothing if the kernel supports the run, else invalid_request with one line: the rejected choice,
-/// the reason, and what the kernel accepts. `target`: the GPU whose tiling is
-/// checked.
+/// Nothing if the kernel supports the run, in its tiling on the target, else invalid_request with
+/// one line: the rejected choice, the reason, and what the kernel accepts.
 std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target = {});
 
 /// Asynchronous copies and bf16 products require compute capability 8.0.

@@ -28,8 +28,7 @@ struct ProgramAgents {
   bool loads_ahead = false;
   bool stores_beside_next = false;  ///< Oi is stored from a separate buffer
   bool overlaps_softmax = false;    ///< a tile's softmax overlaps P V of the previous tile
-  bool trims = false;               ///< a consumer skips the last tiles, which are hidden from its
-                                    ///< rows
+  bool trims = false;               ///< a consumer skips the last tiles, hidden from its rows
 };
 /// The agents of the run's launch with the products; none if every warp loads and computes, or if
 /// the consumers share neither rows nor keys.

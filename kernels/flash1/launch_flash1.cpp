@@ -23,16 +23,16 @@ void launch_flash1(PassLauncher& pass) {
   parameters.row_tiles = pass.tile_lists;
 
   const Index chunks = ceil_div(columns * size_bytes(carried), 16);
-  pass.start("initialise", ceil_div(pass.rows * chunks, kFlash1RowThreads), parameters, pass.rows,
-             chunks, static_cast<int>(columns));
-  pass.start_traceable("forward", pass.heads, parameters);
+  pass.start("initialise", ceil_div(pass.rows() * chunks, kFlash1RowThreads), parameters,
+             pass.rows(), chunks, static_cast<int>(columns));
+  pass.start_traceable("forward", pass.batch_heads(), parameters);
   if (carries_fp32) {
-    pass.start("convert", ceil_div(pass.rows * chunks, kFlash1RowThreads), arguments.O, parameters,
-               pass.rows, chunks);
+    pass.start("convert", ceil_div(pass.rows() * chunks, kFlash1RowThreads), arguments.O,
+               parameters, pass.rows(), chunks);
   }
   if (arguments.LSE_dev != nullptr) {
-    pass.start("lse", ceil_div(pass.rows, kFlash1RowThreads), arguments.LSE_dev, parameters,
-               pass.rows);
+    pass.start("lse", ceil_div(pass.rows(), kFlash1RowThreads), arguments.LSE_dev, parameters,
+               pass.rows());
   }
 }
 
@@ -44,16 +44,16 @@ void launch_flash1_backward(PassLauncher& pass) {
       .l = static_cast<const float*>(pass.forward_workspace(WorkspaceTensor::l))};
 
   const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
-  pass.start("initialise", ceil_div(pass.rows * chunks, kFlash1RowThreads), parameters.shared.dQ,
-             parameters.shared.shape, pass.rows, chunks);
+  pass.start("initialise", ceil_div(pass.rows() * chunks, kFlash1RowThreads), parameters.shared.dQ,
+             parameters.shared.shape, pass.rows(), chunks);
   if (runs_on_hopper(pass.run, pass.target)) {
     const BackwardParameters& shared = parameters.shared;
-    pass.start_traceable("backward", pass.heads,
+    pass.start_traceable("backward", pass.batch_heads(),
                          Flash1HopperParameters{
                              parameters, gradient_maps(shared, pass.run, pass.tiling.Bc),
                              row_tile_map(shared.O, pass.run), row_tile_map(shared.dQ, pass.run)});
   } else {
-    pass.start_traceable("backward", pass.heads, parameters);
+    pass.start_traceable("backward", pass.batch_heads(), parameters);
   }
   pass.sum_grouped_heads(parameters.shared);
 }

@@ -19,13 +19,13 @@ void launch_on_hopper(PassLauncher& pass, const ForwardParameters& shared) {
   const Flash2HopperForwardParameters parameters{
       shared,
       forward_maps(shared, pass.run),
-      {.tiles = static_cast<int>(pass.row_tiles),
+      {.tiles = static_cast<int>(pass.row_tiles()),
        .launch = launch,
        .next = pass.workspace<unsigned long long>(WorkspaceTensor::next_tile)},
       static_cast<int>(hopper_heads_at_once(pass.run))};
-  Index blocks = pass.row_tiles;
+  Index blocks = pass.row_tiles();
   if (knobs.persistent != 0) blocks = std::min(blocks, pass.blocks_at_once("forward"));
-  pass.start_traceable("forward", pass.row_tiles, parameters, blocks);
+  pass.start_traceable("forward", pass.row_tiles(), parameters, blocks);
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ void launch_flash2(PassLauncher& pass) {
   if (runs_on_hopper(pass.run, pass.target)) {
     launch_on_hopper(pass, parameters);
   } else {
-    pass.start_traceable("forward", pass.row_tiles, parameters);
+    pass.start_traceable("forward", pass.row_tiles(), parameters);
   }
 }
 
@@ -52,11 +52,11 @@ void launch_flash2_backward(PassLauncher& pass) {
 
   const int Br = static_cast<int>(pass.tiling.Br);
   if (problem.dtype == DType::fp32) {
-    pass.start("preprocess", pass.row_tiles, parameters, Br);
+    pass.start("preprocess", pass.row_tiles(), parameters, Br);
   } else {
     constexpr Index kChunkElements = 8;  // elements that a thread reads at once
     const auto chunks = static_cast<unsigned>(ceil_div(problem.d, kChunkElements));
-    pass.start("preprocess", pass.row_tiles, parameters, Br,
+    pass.start("preprocess", pass.row_tiles(), parameters, Br,
                static_cast<int>(std::bit_ceil(chunks)));
   }
   if (runs_on_hopper(pass.run, pass.target)) {
@@ -64,15 +64,15 @@ void launch_flash2_backward(PassLauncher& pass) {
     Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more
     // heads would not fit in L2. A trace derives a block's head from its number.
-    const Index at_once = pass.target.sm_count * pass.heads / pass.column_tiles;
+    const Index at_once = pass.target.sm_count * pass.batch_heads() / pass.column_tiles();
     if (pass.arguments.trace == nullptr) {
-      hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, pass.heads));
+      hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, pass.batch_heads()));
     }
-    pass.start_traceable("backward", pass.column_tiles, hopper);
+    pass.start_traceable("backward", pass.column_tiles(), hopper);
   } else {
-    pass.start_traceable("backward", pass.column_tiles, parameters);
+    pass.start_traceable("backward", pass.column_tiles(), parameters);
   }
-  pass.start("convert", pass.row_tiles, parameters, Br);
+  pass.start("convert", pass.row_tiles(), parameters, Br);
   pass.sum_grouped_heads(parameters);
 }
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "kernels/host/cuda_check.h"
-#include "kernels/kernel_parameters.h"
 
 namespace attnscope::kernels {
 
@@ -34,12 +32,6 @@ std::array<Index, 3> strides_bytes(const HeadMatrices& tensor) {
           bytes(tensor.view.stride_batch, tensor.batch)};
 }
 
-bool can_be_walked(const HeadMatrices& tensor) {
-  constexpr Index kPastLastStride = Index{1} << 40;
-  return std::ranges::all_of(strides_bytes(tensor),
-                             [](Index stride) { return 0 < stride && stride < kPastLastStride; });
-}
-
 TensorMap tensor_map(const HeadMatrices& tensor, Index box_rows) {
   constexpr cuuint32_t kRank = 4;
   cuuint64_t strides[kRank - 1];
@@ -64,22 +56,10 @@ TensorMap tensor_map(const HeadMatrices& tensor, Index box_rows) {
 
 }  // namespace
 
-bool bulk_copies_reach(const PassArguments& arguments) {
-  const AttentionProblem& problem = arguments.run.problem;
-  std::vector<HeadMatrices> tensors = {
-      queries_of(problem, arguments.Q), queries_of(problem, arguments.O),
-      keys_of(problem, arguments.K), keys_of(problem, arguments.V)};
-  if (arguments.run.pass() == PassKind::backward) {
-    tensors.push_back(queries_of(problem, arguments.dO));
-    tensors.push_back(queries_of(problem, arguments.dQ));
-    // With grouped heads, bulk copies access the query heads' dK and dV, contiguous in the
-    // workspace
-    if (problem.heads_per_kv_head() == 1) {
-      tensors.push_back(keys_of(problem, arguments.dK));
-      tensors.push_back(keys_of(problem, arguments.dV));
-    }
-  }
-  return std::ranges::all_of(tensors, can_be_walked);
+bool bulk_copies_reach(const HeadMatrices& tensor) {
+  constexpr Index kPastLastStride = Index{1} << 40;
+  return std::ranges::all_of(strides_bytes(tensor),
+                             [](Index stride) { return 0 < stride && stride < kPastLastStride; });
 }
 
 ForwardMaps forward_maps(const ForwardParameters& parameters, const ResolvedRun& run) {

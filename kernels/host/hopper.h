@@ -4,13 +4,14 @@
 
 #include "kernels/backward_parameters.cuh"
 #include "kernels/gradient_maps.cuh"
-#include "kernels/launch.h"
+#include "kernels/kernel_parameters.h"
+#include "reference/run_spec.h"
 
 namespace attnscope::kernels {
 
-/// Whether bulk copies can address every tensor of the pass: the strides between heads and batch
-/// entries are greater than 0 and less than 2^40 bytes.
-bool bulk_copies_reach(const PassArguments& arguments);
+/// Whether bulk copies can address the tensor: the strides between heads and batch entries are
+/// greater than 0 and less than 2^40 bytes.
+bool bulk_copies_reach(const HeadMatrices& tensor);
 
 /// The tensor maps of a pass with Hopper's instructions, in the run's tiling. All three functions
 /// throw CudaError if the driver fails.

@@ -15,11 +15,11 @@ void launch_split_kv(PassLauncher& pass) {
   parameters.LSE_split = pass.workspace<float>(WorkspaceTensor::LSE_split);
 
   // A block owns a row tile and a split of a head
-  pass.start_traceable("partial", pass.row_tiles * splits, parameters);
+  pass.start_traceable("partial", pass.row_tiles() * splits, parameters);
   // O = sum over splits of exp(LSE_split - LSE) O_split; LSE is the log of the sum of
   // exp(LSE_split)
   const auto pieces = static_cast<unsigned>(split_columns(parameters.shape.d) / 4);
-  pass.start("combine", pass.rows, parameters, static_cast<int>(std::bit_ceil(pieces)));
+  pass.start("combine", pass.rows(), parameters, static_cast<int>(std::bit_ceil(pieces)));
 }
 
 }  // namespace attnscope::kernels

@@ -36,7 +36,7 @@ void launch_standard(PassLauncher& pass) {
   const auto P_read = problem.score.has_dropout() ? WorkspaceTensor::P_dropped : WorkspaceTensor::P;
   void* const S = pass.workspace(WorkspaceTensor::S);
   const SoftmaxParameters softmax{.shape = forward_shape(problem),
-                                  .rows = pass.rows,
+                                  .rows = pass.rows(),
                                   .S = S,
                                   .P = pass.workspace(WorkspaceTensor::P),
                                   .LSE = arguments.LSE_dev,
@@ -47,7 +47,7 @@ void launch_standard(PassLauncher& pass) {
            {scores_of(problem, S), queries_of(problem, arguments.Q),
             transposed(keys_of(problem, arguments.K))},
            problem.softmax_scale());
-  pass.start("softmax", ceil_div(pass.rows, softmax_rows_per_block(problem.N_kv)), softmax);
+  pass.start("softmax", ceil_div(pass.rows(), softmax_rows_per_block(problem.N_kv)), softmax);
   multiply(pass, "output",
            {queries_of(problem, arguments.O), scores_of(problem, softmax.P_dropped),
             keys_of(problem, arguments.V)});
@@ -68,7 +68,7 @@ void launch_standard_backward(PassLauncher& pass) {
   void* const dP = problem.score.soft_cap ? pass.workspace(WorkspaceTensor::dP) : S;
   const BackwardParameters parameters = pass.backward_parameters();
   const SoftmaxGradientParameters gradient{.shape = parameters.shape,
-                                           .rows = pass.rows,
+                                           .rows = pass.rows(),
                                            .P = pass.forward_workspace(WorkspaceTensor::P),
                                            .dP = dP,
                                            .scores = pass.scores,
@@ -80,7 +80,7 @@ void launch_standard_backward(PassLauncher& pass) {
            {key_gradients_of(problem, parameters.dV_heads),
             transposed(scores_of(problem, pass.forward_workspace(P_read))), dO});
   multiply(pass, "dP", {gradients, dO, transposed(keys_of(problem, arguments.V))});
-  pass.start("dS", ceil_div(pass.rows, softmax_rows_per_block(problem.N_kv)), gradient);
+  pass.start("dS", ceil_div(pass.rows(), softmax_rows_per_block(problem.N_kv)), gradient);
   multiply(pass, "dQ",
            {queries_of(problem, arguments.dQ), gradients, keys_of(problem, arguments.K)},
            problem.softmax_scale());
