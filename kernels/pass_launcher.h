@@ -62,6 +62,7 @@ class PassLauncher {
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
   /// are contiguous in the workspace.
   BackwardParameters backward_parameters();
+
   template <typename... Parameters>
   void start(std::string_view launch, Index blocks, const Parameters&... parameters) {
     const BlockProgram& program = program_of(launch);
