@@ -4,10 +4,11 @@ become slower by chance.
 
     tests/bench/against.py OLD.so NEW.so [--limit 1.02] [--repeats 31]
 
-bf16: peers.py's shapes of flash2 and flash1 (16k tokens, hidden size 2048), some of block_sparse2
-and split_kv, and flash2 with each score feature. A ratio is the new build's median time over the
-old one's; the noise beside it is the old build's against itself, in the same turns. Exit status 1
-when a ratio is above the limit by more than the noise. Needs an NVIDIA GPU and PyTorch.
+bf16: peers.py's shapes of flash2, flash1 and standard (16k tokens, hidden size 2048), some of
+block_sparse2 and split_kv, and flash2 with each score feature. A ratio is the new build's median
+time over the old one's; the noise beside it is the old build's against itself, in the same turns.
+Exit status 1 when a ratio is above the limit by more than the noise. Needs an NVIDIA GPU and
+PyTorch.
 """
 
 import argparse
@@ -38,8 +39,9 @@ def cases():
         for n in (1024, 2048, 4096, 8192, 16384):
             for d in (64, 128):
                 yield Case("flash2", n, d, mask, mask)
-        for n, d in ((1024, 64), (4096, 64), (4096, 128)):
-            yield Case("flash1", n, d, mask, mask)
+        for kernel in ("standard", "flash1"):
+            for n, d in ((1024, 64), (4096, 64), (4096, 128)):
+                yield Case(kernel, n, d, mask, mask)
     local = {"block_mask": "local-global:4,0"}
     for n, d, tiles in ((4096, 64, "128x128"), (4096, 128, "64x128"), (16384, 64, "128x128")):
         yield Case(f"block_sparse2@{tiles}", n, d, "local", run=local)
