@@ -28,20 +28,6 @@ struct OpPlace {
   TileOp op;
 };
 
-/// The deviation of a tile, on chip or in HBM, from this step until the tile's next entry.
-struct TileDeviation {
-  Index step = 0;
-  Tile tile;  ///< its slot says whether it is on chip or in HBM
-  Deviation deviation;
-};
-
-/// A tensor of the result.
-struct ResultDeviation {
-  Tensor tensor = Tensor::O;
-  Deviation deviation;
-  std::vector<double> by_row;  ///< max_abs of each row; infinite if it has a NaN
-};
-
 /// Why an execution of the broken operation changes no result.
 enum class NoChange : std::uint8_t {
   never_runs,       ///< the run has no such operation at that place

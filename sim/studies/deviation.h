@@ -1,10 +1,10 @@
-/// The deviation of a broken run's values from those of the correct run (break_effect.h).
+/// Deviations of a broken run's values from those of the correct run (break_effect.h).
 #pragma once
 
 #include <limits>
 #include <vector>
 
-#include "sim/observers/numeric_executor.h"
+#include "sim/ops/tile_op.h"
 
 namespace attnscope {
 
@@ -23,13 +23,18 @@ struct Deviation {
   bool operator==(const Deviation&) const = default;
 };
 
-/// The deviation of `wrong` from `right`. Differences of at most `rounding` times the largest of
-/// the correct values are rounding. The two matrices have the same size.
-Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
+/// The deviation of a tile, on chip or in HBM, from this step until the tile's next entry.
+struct TileDeviation {
+  Index step = 0;
+  Tile tile;  ///< its slot says whether it is on chip or in HBM
+  Deviation deviation;
+};
 
-/// The same for a tile, by row for O and the gradients: rows count from the first row of its row or
-/// column tile, of which it may be a share.
-Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
-                            const RowMatrix& right, double rounding);
+/// A tensor of the result.
+struct ResultDeviation {
+  Tensor tensor = Tensor::O;
+  Deviation deviation;
+  std::vector<double> by_row;  ///< max_abs of each row; infinite if it has a NaN
+};
 
 }  // namespace attnscope

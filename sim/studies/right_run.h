@@ -1,4 +1,5 @@
-/// The correct run beside a broken one, operation by operation (break_effect.h).
+/// The correct run beside a broken one, operation by operation, and how the values of the two
+/// deviate (break_effect.h).
 #pragma once
 
 #include <array>
@@ -6,6 +7,7 @@
 #include <map>
 
 #include "sim/observers/numeric_executor.h"
+#include "sim/studies/deviation.h"
 
 namespace attnscope {
 
@@ -46,5 +48,14 @@ class RightRun : public Observer {
   const TileGrid* grid_ = nullptr;
   std::map<Agent, std::deque<RightResult>> in_advance_;
 };
+
+/// The deviation of `wrong` from `right`. Differences of at most `rounding` times the largest of
+/// the correct values are rounding. The two matrices have the same size.
+Deviation deviation_of(const RowMatrix& wrong, const RowMatrix& right, double rounding);
+
+/// The same for a tile, by row for O and the gradients: rows count from the first row of its row or
+/// column tile, of which it may be a share.
+Deviation deviation_of_tile(const TileGrid& grid, const Tile& tile, const RowMatrix& wrong,
+                            const RowMatrix& right, double rounding);
 
 }  // namespace attnscope
