@@ -72,7 +72,7 @@ const void* PassLauncher::upload(std::span<const std::byte> array) {
   return held_.back()->data_dev();
 }
 
-BackwardParameters PassLauncher::backward_parameters() {
+BackwardParameters PassLauncher::backward_parameters() const {
   const auto per_head = [&](const TensorView& gradient, WorkspaceTensor tensor) {
     if (!layout_.has(tensor)) return gradient;
     return contiguous_view(workspace(tensor), problem.heads, problem.N_kv, problem.d);

@@ -51,7 +51,7 @@ class PassLauncher {
   /// The parameters of a forward pass that FlashAttention's kernels share; the others have their
   /// defaults.
   template <typename Parameters>
-  Parameters forward_parameters() {
+  Parameters forward_parameters() const {
     return {.shape = forward_shape(problem),
             .Q = arguments.Q,
             .K = arguments.K,
@@ -61,7 +61,7 @@ class PassLauncher {
   }
   /// The parameters that all backward passes share. With grouped heads, the query heads' dK and dV
   /// are contiguous in the workspace.
-  BackwardParameters backward_parameters();
+  BackwardParameters backward_parameters() const;
 
   template <typename... Parameters>
   void start(std::string_view launch, Index blocks, const Parameters&... parameters) {

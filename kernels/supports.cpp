@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 
 #include "kernels/compile/block_program.h"
@@ -12,6 +11,7 @@
 #include "kernels/run_programs.h"
 #include "reference/block_mask.h"
 #include "reference/check.h"
+#include "reference/parse_number.h"
 #include "reference/tiling.h"
 
 namespace attnscope::kernels {
@@ -211,9 +211,8 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
 
 std::optional<Error> check_compute_capability(std::string_view gpu_name,
                                               std::string_view capability) {
-  int major = 0;
-  std::from_chars(capability.data(), capability.data() + capability.size(), major);
-  if (major >= kLeastComputeMajor) return std::nullopt;
+  const auto major = parse_number<int>(capability.substr(0, capability.find('.')));
+  if (major.value_or(0) >= kLeastComputeMajor) return std::nullopt;
   return unavailable("{} has compute capability {}; the kernels need a GPU with {}.0 or newer",
                      gpu_name, capability, kLeastComputeMajor);
 }

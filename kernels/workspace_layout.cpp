@@ -21,11 +21,6 @@ Index score_bytes(const AttentionProblem& problem) {
 
 }  // namespace
 
-WorkspaceLayout::WorkspaceLayout(
-    std::initializer_list<std::pair<WorkspaceTensor, Index>> tensor_bytes) {
-  for (const auto& [tensor, bytes] : tensor_bytes) add(tensor, bytes);
-}
-
 void WorkspaceLayout::add(WorkspaceTensor tensor, Index bytes) {
   if (bytes == 0) return;
   offsets_.emplace(tensor, bytes_);

@@ -41,7 +41,9 @@ class WorkspaceLayout {
  public:
   WorkspaceLayout() = default;
   /// Places these tensors one after another.
-  WorkspaceLayout(std::initializer_list<std::pair<WorkspaceTensor, Index>> tensor_bytes);
+  WorkspaceLayout(std::initializer_list<std::pair<WorkspaceTensor, Index>> tensor_bytes) {
+    for (const auto& [tensor, bytes] : tensor_bytes) add(tensor, bytes);
+  }
   /// Places the tensor after the others; it has no place if it has 0 bytes.
   void add(WorkspaceTensor tensor, Index bytes);
 
