@@ -98,7 +98,8 @@ ATTNSCOPE_API void attnscope_run_destroy(attnscope_run* run);
 /* Bytes of workspace that suffice on any GPU; 0 for NULL. */
 ATTNSCOPE_API uint64_t attnscope_run_workspace(const attnscope_run* run);
 
-/* Enqueues the run's pass on the stream and returns. */
+/* Enqueues the run's pass on the stream and returns. The first launch of a run compiles its kernels
+ * and copies its lists of tiles and slopes to the GPU, which synchronizes. */
 ATTNSCOPE_API attnscope_status attnscope_run_launch(attnscope_session* session,
                                                     const attnscope_run* run,
                                                     const attnscope_pass* pass);

@@ -140,11 +140,11 @@ const KernelInfo& kernel_of(const ResolvedRun& run) {
   return *kernel;
 }
 
-bool has_hopper_program(const ResolvedRun& run, const Knobs& values) {
+bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs) {
   const KernelInfo& kernel = kernel_of(run);
   const KernelPass& pass = kernel.pass(run.pass());
   const bool has_all = std::ranges::all_of(all_knobs(), [&](const Knob& knob) {
-    return values.*knob.member == knob.values.front().value ||
+    return knobs.*knob.member == knob.values.front().value ||
            std::ranges::find(pass.hopper_knobs, knob.name) != pass.hopper_knobs.end();
   });
   constexpr Index kBulkCopyElements = 8;  // bulk copies accept rows of a multiple of 16 bytes
@@ -153,7 +153,7 @@ bool has_hopper_program(const ResolvedRun& run, const Knobs& values) {
       problem.d % kBulkCopyElements != 0) {
     return false;
   }
-  return std::ranges::any_of(kernel.programs(run, {.hopper = true, .knobs = values}),
+  return std::ranges::any_of(kernel.programs(run, {.hopper = true, .knobs = knobs}),
                              [](const LaunchProgram& launch) {
                                return launch.block.instructions == kHopper &&
                                       launch.block.shared_bytes <= kMostSharedBytes;

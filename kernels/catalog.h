@@ -34,7 +34,7 @@ enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
   bool has_fp32 = false;         ///< in 16-bit precision every pass exists
-  std::string_view launch = {};  ///< with the products, which can be traced; "": they are cuBLAS's
+  std::string_view launch = {};  ///< of the products, can be traced; "": cuBLAS computes them
   BlockWork block_work = BlockWork::row_tile;
   bool adds_dQ = false;  ///< thread blocks add to dQ, in any order unless the run fixes it
   /// Its own tensors in the workspace, if any; a backward pass reads those of the forward pass.
@@ -84,7 +84,7 @@ const KernelInfo& kernel_of(const ResolvedRun& run);
 
 /// Whether a Hopper GPU runs the pass in the run's tiling with Hopper's instructions, given these
 /// switches: the kernel has such a program, only `hopper_knobs` differ from their defaults, rows
-/// consist of whole 16 bytes in 16-bit precision, and a block can compute the tiles.
+/// are a multiple of 16 bytes long, in 16-bit precision, and a block can compute the tiles.
 bool has_hopper_program(const ResolvedRun& run, const Knobs& knobs);
 
 }  // namespace attnscope::kernels

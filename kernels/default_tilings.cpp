@@ -25,7 +25,7 @@ struct DefaultTilings {
   PassKind pass;
   Index least_d, most_d;
   Tiling tiling;
-  Tiling further = kNone;  ///< for GPUs with less shared memory; on Hopper: for other lengths
+  Tiling alternative = kNone;  ///< for GPUs with less shared memory; on Hopper: for other lengths
   Scores scores = Scores::any;
 
   bool is_for(const KernelInfo& info, PassKind kind, const AttentionProblem& problem) const {
@@ -103,14 +103,14 @@ constexpr DefaultTilings kOnHopper[] = {
 };
 // clang-format on
 
-/// Those of the lines for the problem, each once. A kernel that runs another's programs
-/// (block_sparse2) has the other's where it has no lines.
+/// The tilings of the table's lines for the problem, each once. A kernel that runs another's
+/// programs (block_sparse2) has the other's where it has no lines.
 std::vector<Tiling> tilings_in(std::span<const DefaultTilings> table, const KernelInfo& kernel,
                                PassKind pass, const AttentionProblem& problem) {
   std::vector<Tiling> tilings;
   for (const DefaultTilings& line : table) {
     if (!line.is_for(kernel, pass, problem)) continue;
-    for (const Tiling& tiling : {line.tiling, line.further}) {
+    for (const Tiling& tiling : {line.tiling, line.alternative}) {
       const bool is_new = std::ranges::find(tilings, tiling) == tilings.end();
       if (is_new && tiling != kNone) tilings.push_back(tiling);
     }
@@ -121,15 +121,15 @@ std::vector<Tiling> tilings_in(std::span<const DefaultTilings> table, const Kern
 }
 
 /// The relative time of a launch with Hopper's instructions (no unit): rounds of row tiles, one on
-/// each SM, times keys in whole column tiles, times the time of a row tile and key. Masks, key
+/// each SM, times keys in whole column tiles, times the time per row tile and key. Masks, key
 /// lengths and the ends of packed sequences, which shorten row tiles unevenly, are left out.
 double launch_time(const Tiling& tiling, const AttentionProblem& problem, Index sm_count) {
   // On an H200, 256 rows take 1.4 times as long as 192 rows over the same keys: a third more rows,
   // in products of 64 keys, which are slower than those of 128
-  const double row_tile_time = tiling == kFourConsumers ? 1.4 : 1;
+  const double relative_time = tiling == kFourConsumers ? 1.4 : 1;
   const Index row_tiles = problem.batch * problem.heads * ceil_div(problem.N, tiling.Br);
   const Index keys = ceil_div(problem.N_kv, tiling.Bc) * tiling.Bc;
-  return static_cast<double>(ceil_div(row_tiles, sm_count) * keys) * row_tile_time;
+  return static_cast<double>(ceil_div(row_tiles, sm_count) * keys) * relative_time;
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-/// The tiling of a run, and the tables of default tilings, by kernel, pass, precision, head
-/// dimension, kind of scores, GPU and, for Hopper's programs, the rounds of row tiles on its SMs,
-/// and the keys.
+/// The tiling of a run, and the tables of default tilings, by kernel, pass, precision, head dimension,
+/// scores and GPU and, for Hopper's programs, by the rounds of row tiles on its SMs, and the keys.
 #pragma once
 
 #include <optional>

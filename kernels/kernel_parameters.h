@@ -24,7 +24,7 @@ TensorView contiguous_view(void* data_dev, Index heads, Index rows, Index column
 /// A row-major matrix per head: a tensor [batch, heads, rows, columns].
 struct HeadMatrices {
   TensorView view;
-  Index batch = 0, heads = 0, rows = 0, columns = 0;
+  Index batch = 1, heads = 1, rows = 1, columns = 1;
   bool transposed = false;  ///< a product reads the transpose of each matrix
 };
 /// [B, H, N, d]

@@ -59,11 +59,12 @@ struct LaunchMarks {
 /// except for dQ of flash2 and block_sparse2 unless the run is deterministic: atomic adds sum it in
 /// an arbitrary order. Returns nothing on success; invalid_request if the catalog rejects the run
 /// or the memory is not suitable, unavailable if a library is missing (cuBLAS) or the GPU is too
-/// small for the kernel's blocks, failed on a CUDA error.
+/// small for the kernel's blocks, failed on a CUDA error. One thread at a time may call a pass or
+/// its copies; the resources, the trace and all memory of its arguments must outlive it.
 using Pass = std::function<std::optional<Error>(const LaunchMarks& marks)>;
 
-/// The pass, with what its calls need not repeat: its arguments are checked, its tiling is chosen
-/// for the current GPU. If that fails, each call returns the error.
+/// Checks the arguments, chooses the tiling for the current GPU and uploads the pass's arrays, once
+/// for all calls of the result. If that fails, every call returns the error.
 Pass prepared_pass(const PassArguments& arguments);
 
 /// Prepares the pass, and enqueues it once.

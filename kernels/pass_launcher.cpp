@@ -10,9 +10,7 @@
 #include "kernels/host/cuda_check.h"
 #include "kernels/host/hopper.h"
 #include "kernels/resolve.h"
-#include "kernels/run_programs.h"
 #include "kernels/tile_lists.h"
-#include "kernels/workspace_layout.h"
 #include "reference/check.h"
 
 namespace attnscope::kernels {

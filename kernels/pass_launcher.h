@@ -26,16 +26,17 @@ class PassLauncher {
   PassLauncher& operator=(const PassLauncher&) = delete;
 
   const PassArguments arguments;
-  LaunchMarks marks = {};
+  LaunchMarks marks = {};      ///< of the current call
   const ProgramTarget target;  ///< the current GPU
   const ResolvedRun run;       ///< in the tiling that it uses on the current GPU
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
+  const bool on_hopper = runs_on_hopper(run, target);
   ScoreParameters scores;           ///< in the unit of the kernel's scores
-  const int* tile_lists = nullptr;  ///< that the blocks visit; null if they visit all
+  const int* tile_lists = nullptr;  ///< the lists that the blocks visit; null if they visit all
 
   Index batch_heads() const { return problem.batch * problem.heads; }
-  Index rows() const { return batch_heads() * problem.N; }  ///< of queries
+  Index rows() const { return batch_heads() * problem.N; }  ///< of Q, over batch and heads
   Index row_tiles() const { return batch_heads() * ceil_div(problem.N, tiling.Br); }
   Index column_tiles() const { return batch_heads() * ceil_div(problem.N_kv, tiling.Bc); }
 

@@ -1,7 +1,6 @@
 #include "kernels/resolve.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ranges>
@@ -19,8 +18,9 @@ Result<const KernelInfo*> choose_kernel(const RunSpec& spec) {
   const KernelInfo* const kernel = find_kernel(spec.kernel.empty() ? spec.algorithm : spec.kernel);
   if (kernel != nullptr && kernel->name == spec.algorithm) return kernel;
   if (kernel != nullptr) {
-    return invalid_field(ErrorCode::contradiction, "kernel", "kernel {0} computes {0}; {1} is {2}",
-                         kernel->name, field_name("algorithm"), spec.algorithm);
+    return invalid_field(ErrorCode::contradiction, "kernel",
+                         "kernel {0} computes only {0}; {1} is {2}", kernel->name,
+                         field_name("algorithm"), spec.algorithm);
   }
   if (!spec.kernel.empty()) {
     return invalid_field(ErrorCode::unknown_name, "kernel",

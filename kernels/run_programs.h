@@ -39,8 +39,8 @@ std::optional<ProgramAgents> agents_of(const ResolvedRun& run, const ProgramTarg
 /// (flash2_hopper_heads_at_once()).
 Index hopper_heads_at_once(const ResolvedRun& run);
 
-/// Whether the run's blocks visit lists of tiles (tile_lists.h): in packed sequences and, even
-/// without a block mask, in kernels that take one.
+/// Whether the run's blocks visit lists of tiles (tile_lists.h): for packed sequences and, in
+/// kernels that take a block mask, always.
 bool visits_lists(const ResolvedRun& run);
 
 /// The programs of a run in its tiling, which kernels::supports() accepts, in launch order, without

@@ -93,12 +93,12 @@ std::optional<Error> check_scores(const ResolvedRun& run) {
   }
   return not_applicable(
       field_of_features(problem),
-      "the problem has {}; kernel {} takes only {} in fp32; fp16, bf16 and kernel standard have no "
-      "such limit",
-      features, kernel.name, kPlainScores);
+      "the problem has {}; in fp32, kernel {} takes only {}; in fp16 and bf16 it takes all{}",
+      features, kernel.name, kPlainScores,
+      run.pass() == PassKind::forward ? ", as does kernel standard in fp32" : "");
 }
 
-/// Checks that the hardware and cuBLAS support the grid and product dimensions.
+/// Checks that the GPU supports the grid of every launch.
 std::optional<Error> check_size(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
   const bool backward = run.pass() == PassKind::backward;

@@ -55,7 +55,7 @@ Result<NvrtcLibrary> load_nvrtc(const std::vector<std::string>& names) {
   NvrtcLibrary nvrtc{SharedLibrary(names)};
   if (!nvrtc.library.problem().empty()) {
     return unavailable(
-        "kernels are compiled by NVRTC 13 or 12, which could not be loaded ({}); "
+        "kernels are compiled by NVRTC 13 or 12, which cannot be used ({}); "
         "install CUDA 12.8 or newer, or add the library's folder to LD_LIBRARY_PATH",
         nvrtc.library.problem());
   }

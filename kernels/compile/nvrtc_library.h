@@ -29,7 +29,7 @@ struct NvrtcLibrary {
   std::string build = {};  ///< "13.0 libnvrtc.so.13.0.88": the version and the library's file
 
   using Program = void*;
-  /// One of a program's texts: the functions that return its size and copy it.
+  /// The functions that return the size of one of a program's texts, and copy it.
   struct Text {
     int (*size)(Program program, std::size_t* bytes);
     int (*copy)(Program program, char* text);

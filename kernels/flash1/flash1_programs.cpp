@@ -58,7 +58,7 @@ BlockProgram flash1_backward_block(const ResolvedRun& run, const LaunchKind& kin
   const ScoreFeatures features = flash1_backward_features(problem);
   if (kind.hopper) {
     if (features.any() || problem.d != kFlash1HopperHeadDim || run.tiling != kFlash1HopperTiling) {
-      return {.limit = "with Hopper's instructions it has one tiling, for plain softmax attention"};
+      return {.limit = "the program for Hopper has one tiling, for plain softmax attention"};
     }
     return products_program(run, kind, "flash1/flash1_backward_hopper", kFlash1HopperThreads,
                             flash1_backward_hopper_shared_bytes(problem.d, run.tiling),

@@ -46,7 +46,7 @@ void launch_flash1_backward(PassLauncher& pass) {
   const Index chunks = ceil_div(problem.d * size_bytes(problem.dtype), 16);
   pass.start("initialise", ceil_div(pass.rows() * chunks, kFlash1RowThreads), parameters.shared.dQ,
              parameters.shared.shape, pass.rows(), chunks);
-  if (runs_on_hopper(pass.run, pass.target)) {
+  if (pass.on_hopper) {
     const BackwardParameters& shared = parameters.shared;
     pass.start_traceable("backward", pass.batch_heads(),
                          Flash1HopperParameters{

@@ -81,7 +81,8 @@ BlockProgram flash2_backward_block(const ResolvedRun& run, const LaunchKind& kin
   const ScoreFeatures features = score_features(problem);
   if (kind.hopper) {
     const bool wide = flash2_wide_gradient_holds(width, tiling);
-    if (features.any()) return {.limit = "with Hopper's instructions it takes only plain scores"};
+    if (features.any())
+      return {.limit = "the program for Hopper takes only plain softmax attention"};
     if (!wide && !flash2_gradient_holds(width, tiling)) return {.limit = kTooManyRegisters};
     return products_program(
         run, kind, wide ? "flash2/flash2_backward_wide" : "flash2/flash2_backward_hopper",

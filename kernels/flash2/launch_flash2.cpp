@@ -34,7 +34,7 @@ void launch_flash2(PassLauncher& pass) {
   auto parameters = pass.forward_parameters<ForwardParameters>();
   parameters.LSE = pass.arguments.LSE_dev;
   parameters.column_tiles = pass.tile_lists;
-  if (runs_on_hopper(pass.run, pass.target)) {
+  if (pass.on_hopper) {
     launch_on_hopper(pass, parameters);
   } else {
     pass.start_traceable("forward", pass.row_tiles(), parameters);
@@ -59,7 +59,7 @@ void launch_flash2_backward(PassLauncher& pass) {
     pass.start("preprocess", pass.row_tiles(), parameters, Br,
                static_cast<int>(std::bit_ceil(chunks)));
   }
-  if (runs_on_hopper(pass.run, pass.target)) {
+  if (pass.on_hopper) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more

@@ -16,15 +16,15 @@
 
 namespace attnscope::kernels {
 
-/// Any thread may use it while its GPU is the current device. A kernel is loaded by one thread at a
-/// time.
+/// Any thread may use it while its GPU is the current device; all wait while a kernel is compiled
+/// and loaded.
 class CompiledKernels {
  public:
   /// Compiles for `architecture`, "compute_90", or else for the GPU's own.
   explicit CompiledKernels(std::string architecture = {})
       : architecture_(std::move(architecture)) {}
 
-  /// The compiler. Launches do not wait for kernels that it has compiled before.
+  /// The compiler. Launches do not compile what it has compiled before.
   KernelCompiler& compiler() { return compiler_; }
 
   /// Enqueues the block's kernel, compiled for this GPU, on `blocks` thread blocks. The parameters

@@ -11,7 +11,7 @@
 
 namespace attnscope::kernels {
 
-/// Something that the GPU or a library did not do; what() is the error's message.
+/// A failure of the GPU or of a library; what() is the error's message.
 class GpuError : public std::runtime_error {
  public:
   explicit GpuError(const Error& reason) : std::runtime_error(reason.message), error(reason) {}

@@ -10,7 +10,7 @@ std::shared_ptr<const DeviceBuffer> DeviceTables::find_or_upload(std::span<const
   const auto found = tables_.find(content);
   if (found != tables_.end()) return found->second;
 
-  constexpr std::size_t kMostTables = 64, kMostBytes = std::size_t{256} << 20;
+  constexpr std::size_t kMostTables = 64, kMostBytes = std::size_t{1} << 30;
   if (tables_.size() == kMostTables || bytes_ + bytes.size() > kMostBytes) {
     tables_.clear();  // those still needed are uploaded again
     bytes_ = 0;

@@ -53,8 +53,9 @@ class DeviceBuffer {
 class DeviceTables {
  public:
   /// The bytes in the current device's memory, 256-byte aligned: uploaded by the first call and
-  /// reused by later calls with the same content. The caller must keep the buffer until its launch
-  /// is enqueued; cudaFree() waits for work that uses it. Throws CudaError.
+  /// reused by later calls with the same content. At 64 arrays or 1 GiB, all are released, and
+  /// uploaded again when they are next needed. The caller must keep the buffer until its launch is
+  /// enqueued; cudaFree() waits for work that uses it. Throws CudaError.
   std::shared_ptr<const DeviceBuffer> find_or_upload(std::span<const std::byte> bytes);
 
  private:

@@ -9,8 +9,8 @@
 
 namespace attnscope::kernels {
 
-/// Whether bulk copies can address the tensor: the strides between heads and batch entries are
-/// greater than 0 and less than 2^40 bytes.
+/// Whether bulk copies can address the tensor: the strides between rows, heads and batch entries
+/// are greater than 0 and less than 2^40 bytes.
 bool bulk_copies_reach(const HeadMatrices& tensor);
 
 /// The tensor maps of a pass with Hopper's instructions, in the run's tiling. All three functions

@@ -8,8 +8,8 @@ Result<CublasLibrary> load_cublas(const std::vector<std::string>& names) {
   CublasLibrary cublas{SharedLibrary(names)};
   if (!cublas.library.problem().empty()) {
     return unavailable(
-        "kernel standard needs cuBLAS 13 or 12, which could not be "
-        "loaded ({}); install it or add its folder to LD_LIBRARY_PATH",
+        "kernel standard needs cuBLAS 13 or 12, which cannot be "
+        "used ({}); install it or add its folder to LD_LIBRARY_PATH",
         cublas.library.problem());
   }
   return cublas;
@@ -59,7 +59,7 @@ cublasHandle_t Cublas::handle_of(void* stream) {
 
 void Cublas::check(const char* call, cublasStatus_t status) const {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw GpuError(failed("{} of cuBLAS failed: {}", call, library_->value().status_string(status)));
+  throw GpuError(failed("cuBLAS: {} failed: {}", call, library_->value().status_string(status)));
 }
 
 }  // namespace attnscope::kernels

@@ -6,12 +6,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "kernels/host/device_buffer.h"
+#include "kernels/run_programs.h"
 #include "reference/rounding.h"
 #include "tests/kernels/backward_run.h"
 #include "tests/support/kernel_run.h"
@@ -81,6 +86,48 @@ TEST(LaunchForward, RunsOfManyThreadBlocksGiveTheSameBits) {
     const ForwardRun run = run_forward({.kernel = &kernel, .runs = kRepeats}, problem, inputs);
     EXPECT_EQ(run.runs_of_other_bits, 0) << kernel.name;
   }
+}
+
+TEST(DeviceTables, KeepAnArrayThatIsInUseWhenTheyStartOver) {
+  ATTNSCOPE_NEEDS_GPU();
+  DeviceTables tables;
+  const auto upload = [&](int n) {
+    const std::array<int, 3> array = {n, n + 1, n + 2};
+    return tables.find_or_upload(std::as_bytes(std::span(array)));
+  };
+  const auto first = upload(0);
+  EXPECT_EQ(upload(0), first) << "uploaded once";
+  for (int n = 1; n <= 64; ++n) upload(n);
+  std::array<int, 3> content{};
+  first->copy_to_host(content.data());
+  EXPECT_THAT(content, ElementsAre(0, 1, 2));
+  EXPECT_NE(upload(0), first) << "released, and uploaded again";
+}
+
+TEST(LaunchForward, CallsTheMarksOfEachCallOnly) {
+  ATTNSCOPE_NEEDS_GPU();
+  const DeviceTensor tensor(1, 1, 64, 64, DType::bf16, Layout::contiguous);
+  const DeviceTensor LSE(1, 1, 64, 1, DType::fp32, Layout::contiguous);
+  PassArguments arguments;
+  arguments.resources = &test_resources();
+  arguments.run =
+      test::kernel_run("flash1", {.N = 64, .N_kv = 64, .d = 64, .dtype = DType::bf16, .mask = {}});
+  const DeviceBuffer workspace(workspace_bytes(arguments.run));
+  arguments.Q = arguments.K = arguments.V = arguments.O = tensor.view();
+  arguments.LSE_dev = static_cast<float*>(LSE.view().data_dev);
+  arguments.workspace_dev = workspace.data_dev();
+  arguments.workspace_bytes = workspace.bytes();
+  const Pass pass = prepared_pass(arguments);
+  std::vector<std::string> calls;
+  const LaunchMarks marks{
+      .before = [&](std::string_view name) { calls.push_back("before " + std::string(name)); },
+      .after = [&](std::string_view name) { calls.push_back("after " + std::string(name)); }};
+  ASSERT_EQ(pass(marks), std::nullopt);
+  EXPECT_THAT(calls, ElementsAre("before initialise", "after initialise", "before forward",
+                                 "after forward", "before lse", "after lse"));
+  ASSERT_EQ(pass({}), std::nullopt);
+  EXPECT_EQ(calls.size(), 6u);
+  ATTNSCOPE_CUDA(cudaDeviceSynchronize());
 }
 
 /// dQ may differ by the rounding to 16 bits if it is summed in an arbitrary order in fp32.

@@ -53,7 +53,7 @@ Result<CuptiLibrary> open_cupti() {
   CuptiLibrary cupti{SharedLibrary(candidate_paths())};
   if (!cupti.library.problem().empty()) {
     return unavailable(
-        "no hardware counters: CUPTI could not be loaded ({}); install CUDA 12.6 update 2 or "
+        "no hardware counters: CUPTI cannot be used ({}); install CUDA 12.6 update 2 or "
         "newer, or set {} to the folder that holds it",
         cupti.library.problem(), kFolderVariable);
   }

@@ -28,7 +28,8 @@ Error no_single_piece(const CudaError& error, std::size_t needed_bytes,
 class ForwardTensors {
  public:
   /// Allocates the tensors of a run. invalid_request if the catalog rejects it; failed, with the
-  /// bytes needed and free, if the GPU has too little memory.
+  /// bytes needed and free, if the GPU has too little memory. Lists of tiles, which pass() uploads,
+  /// are not counted.
   static Result<ForwardTensors> allocate(const ResolvedRun& run);
 
   void generate_inputs(const Session& session, const InputSpec& spec);

@@ -133,11 +133,11 @@ TEST_F(KernelCacheOnDisk, WithoutAUsableNvrtcIsOneLine) {
   };
   const char* const names[] = {"libnvrtc.so.13", "libnvrtc.so.12"};
   for (const char* name : names) scratch_.write(name, "no library");
-  refused("NVRTC 13 or 12, which could not be loaded");
+  refused("NVRTC 13 or 12, which cannot be used");
   // A library without NVRTC's functions, such as one that is too old
   for (const char* name : names) fs::remove(scratch_.path() / name);
   fs::copy_file(ATTNSCOPE_FAULT_LIBRARY_FILE, scratch_.path() / names[0]);
-  refused("lacks functions that AttnScope needs; install CUDA 12.8 or newer");
+  refused("undefined symbol: nvrtcVersion); install CUDA 12.8 or newer");
 }
 
 }  // namespace

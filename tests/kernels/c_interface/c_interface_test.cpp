@@ -8,7 +8,9 @@
 
 #include "kernels/attnscope_kernels.h"
 #include "kernels/recording/build_info.h"
+#include "reference/npy.h"
 #include "tests/kernels/c_interface/c_client.h"
+#include "tests/support/temp_dir.h"
 
 namespace attnscope {
 namespace {
@@ -86,11 +88,18 @@ TEST(CInterface, FieldsOfEveryPartOfADescriptionCount) {
   EXPECT_EQ(workspace_of(described("flash1", "", R"("pass": "backward",)")), 0u);
   EXPECT_GT(workspace_of(described("flash2", "", R"("pass": "backward",)")), 2 * 256 * 64 * 4u);
   EXPECT_EQ(workspace_of(described("flash2", "", R"("switches": "instructions=mma",)")), 0u);
-  const auto masked = [](const char* pattern) {
+  const auto masked = [](const std::string& pattern) {
     return described("block_sparse2", "", fmt::format(R"("block_mask": "{}",)", pattern));
   };
   EXPECT_EQ(workspace_of(masked("random:0.9,7")), 256u);
   EXPECT_THAT(refusal(masked("random:7")), HasSubstr("random:7"));
+  const test::TempDir dir;
+  const std::array<Index, 2> shape = {2, 2}, other = {1, 4};  // tiles of 128x128
+  const std::array<double, 4> kept = {1, 0, 0, 1};
+  ASSERT_EQ(write_npy(dir.file("mask.npy"), shape, kept), std::nullopt);
+  ASSERT_EQ(write_npy(dir.file("other.npy"), other, kept), std::nullopt);
+  EXPECT_EQ(workspace_of(masked(dir.file("mask.npy"))), 256u);
+  EXPECT_THAT(refusal(masked(dir.file("other.npy"))), HasSubstr("shape [1, 4]"));
 }
 
 TEST(CInterface, RefusesWhatNoKernelRunsInOneLine) {

@@ -1,4 +1,4 @@
-
+/// Strided batches of products compute every head once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
