@@ -1,5 +1,5 @@
-/// The tiling of a run, and the tables of default tilings, by kernel, pass, precision, head dimension,
-/// scores and GPU and, for Hopper's programs, by the rounds of row tiles on its SMs, and the keys.
+/// The tiling of a run, and the tables of default tilings, by kernel, pass, precision, head
+/// dimension, scores, GPU and, for Hopper's programs, by the rounds of row tiles and the keys.
 #pragma once
 
 #include <optional>
