@@ -66,7 +66,7 @@ inline bool is_16_bit_only(const KernelInfo& kernel) {
 inline std::vector<std::pair<AttentionProblem, const char*>> scored_problems(DType dtype) {
   const AttentionProblem plain = problem_of(dtype, 64);
   std::vector<std::pair<AttentionProblem, const char*>> problems(
-      6, {plain, "the problem has softcap 30; kernel"});
+      6, {plain, "the problem has softcap 30; in fp32, kernel"});
   problems[0].first.score.soft_cap = 30;
   problems[1] = {plain, "alibi"};
   problems[1].first.score.alibi_slopes = {0.5};
