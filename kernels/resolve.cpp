@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 #include <utility>
 
 #include "kernels/default_tilings.h"
@@ -68,7 +67,8 @@ Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec) {
     }
     const Knob& knob = *find_knob(name);
     if (find_value(knob, value) == nullptr) {
-      const auto names = std::views::transform(knob.values, &KnobValue::name);
+      std::vector<std::string_view> names;
+      for (const KnobValue& each : knob.values) names.push_back(each.name);
       return not_applicable("switches", "switch {} is '{}'; it accepts {}", name, printable(value),
                             fmt::join(names, ", "));
     }
