@@ -34,7 +34,7 @@ enum class BlockWork : std::uint8_t { head, row_tile, split_of_row_tile, column_
 struct KernelPass {
   std::string_view source;       ///< root-relative path of its CUDA source
   bool has_fp32 = false;         ///< in 16-bit precision every pass exists
-  std::string_view launch = {};  ///< of the products, can be traced; "": cuBLAS computes them
+  std::string_view launch = {};  ///< with the products, traceable; "": cuBLAS computes them
   BlockWork block_work = BlockWork::row_tile;
   bool adds_dQ = false;  ///< thread blocks add to dQ, in any order unless the run fixes it
   /// Its own tensors in the workspace, if any; a backward pass reads those of the forward pass.

@@ -26,8 +26,9 @@ cudaKernel_t CompiledKernels::loaded(const KernelProgram& program) {
 }
 
 const void* CompiledKernels::prepared(const BlockProgram& block) {
-  if (!block.limit.empty())
+  if (!block.limit.empty()) {
     throw GpuError(unavailable("the tiling for this GPU cannot be computed: {}", block.limit));
+  }
   constexpr Index kDefaultSharedBytes = 48 * 1024;
   const auto* const function = reinterpret_cast<const void*>(loaded(block.program));
   if (block.shared_bytes > kDefaultSharedBytes) {
