@@ -6,7 +6,6 @@
 #include <array>
 #include <exception>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,14 +126,7 @@ class LaunchRecorder {
   std::exception_ptr failure_;
 };
 
-/// A driver function that is missing or has failed.
-class DriverFailure : public std::runtime_error {
- public:
-  explicit DriverFailure(const Error& reason) : std::runtime_error(reason.message), error(reason) {}
-  Error error;
-};
-
-/// Queries the driver about kernels in the current context. Throws DriverFailure.
+/// Queries the driver about kernels in the current context. Throws GpuError.
 class KernelQueries {
  public:
   KernelQueries() {
@@ -168,12 +160,12 @@ class KernelQueries {
   template <typename Function>
   static void find(const char* name, Function& function) {
     function = reinterpret_cast<Function>(driver_function(name, 12000));
-    if (function == nullptr) throw DriverFailure(unavailable("the driver lacks {}", name));
+    if (function == nullptr) throw GpuError(unavailable("the driver lacks {}", name));
   }
   static void check(CUresult code, const char* function) {
     if (code == CUDA_SUCCESS) return;
     const auto error = static_cast<cudaError_t>(code);  // both have the same values
-    throw DriverFailure(failed("{} returned {}", function, cudaGetErrorName(error)));
+    throw GpuError(failed("{} returned {}", function, cudaGetErrorName(error)));
   }
 
   /// The function of a handle that may be a CUkernel, which belongs to no context: libraries launch
@@ -198,7 +190,7 @@ class KernelQueries {
             attribute(function, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH)};
   }
   std::string name_of(CUfunction function) const {
-    if (get_name_ == nullptr) throw DriverFailure(unavailable("the driver lacks cuFuncGetName"));
+    if (get_name_ == nullptr) throw GpuError(unavailable("the driver lacks cuFuncGetName"));
     const char* name = nullptr;
     check(get_name_(&name, function), "cuFuncGetName");
     return name;
@@ -257,7 +249,9 @@ std::optional<Error> add_launch_shapes(const Stream& stream, const Pass& pass,
   return std::nullopt;
 } catch (const CuptiFailure& failure) {
   return failure.error();
-} catch (const DriverFailure& failure) {
+} catch (const CudaError&) {
+  throw;
+} catch (const GpuError& failure) {  // only the shapes are missing
   return failure.error;
 }
 
