@@ -64,7 +64,7 @@ install: programs ## install the programs with their assets below PREFIX (/usr/l
 test: install-draw install-test install-build ## build the programs, build and run every CPU and GUI test
 	cmake --preset release -Wno-dev
 	cmake --build --preset release --target tests
-	ctest --preset release --parallel $$(($$(nproc) + 1))  # the tests that have a window mostly wait
+	ctest --preset release --parallel $$(($$(nproc) + 2))  # tests of a window, which count twice, mostly wait
 
 gpu-test: install-test build ## run the tests of the kernels and counters on this machine's GPU
 	ATTNSCOPE_REQUIRE_GPU=1 ctest --preset gpu
