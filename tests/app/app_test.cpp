@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <thread>
 
 #include "app/scene/choice_rules.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -28,14 +28,12 @@ class AppTest : public testing::Test {
   /// Updates, as frames do, until no work is left. Returns the duration of the longest update.
   double settle() {
     double longest_s = 0.0;
-    const auto begin = Clock::now();
-    do {
+    EXPECT_TRUE(test::wait_until([&] {
       const auto start = Clock::now();
       app_.update(0.0);
       longest_s = std::max(longest_s, seconds_since(start));
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    } while (!app_.settled() && seconds_since(begin) < 60.0);
-    EXPECT_TRUE(app_.settled());
+      return app_.settled();
+    }));
     return longest_s;
   }
   double choose(std::string_view key, std::string_view text) {
@@ -180,7 +178,7 @@ TEST_F(AppTest, ListsAndRecordingsAreReadOnceTheAppIsOpen) {
   App app(load_scene("default").value(), {});
   EXPECT_TRUE(app.measurements.recorded.empty());
   EXPECT_TRUE(app.listed.scenes.empty());
-  while (!app.settled()) app.update(0.0);
+  ASSERT_TRUE(test::update_until_settled(app));
   EXPECT_FALSE(app.measurements.recorded.empty());
   EXPECT_FALSE(app.measurements.traced.empty());
   EXPECT_FALSE(app.listed.scenes.empty());
@@ -212,7 +210,7 @@ TEST_F(AppTest, ASceneThatCannotBeShownChangesNothing) {
 
     // An app that starts with such a file has no earlier scene to keep
     App app(lost, {});
-    while (!app.settled()) app.update(0.0);
+    ASSERT_TRUE(test::update_until_settled(app));
     ASSERT_TRUE(app.first_error()) << part;
     EXPECT_THAT(app.first_error()->message, HasSubstr(part));
     EXPECT_EQ(app.snapshot(), nullptr);
@@ -273,18 +271,20 @@ TEST_F(AppTest, AnotherRunEndsTheSearchAndNothingKeepsTheOldOne) {
   choose("seq_len", "100");
   EXPECT_FALSE(app_.notice);
   EXPECT_LT(app_.view.step, 100);
-  const auto begin = Clock::now();
-  while (!run.expired() && seconds_since(begin) < 10.0) settle();
-  EXPECT_TRUE(run.expired());
+  const auto expires = [&](const std::weak_ptr<const RunInfo>& old) {
+    return test::wait_until([&] {
+      app_.update(0.0);
+      return old.expired();
+    });
+  };
+  EXPECT_TRUE(expires(run));
 
   // A search that has found its operation does not keep its run alive, either
   const std::weak_ptr<const RunInfo> next = app_.snapshot()->run;
   app_.commands.push(SeekThing{next.lock(), MemoryTile{Tensor::K, {{0, 16}, {0, 16}}}});
   settle();
   choose("seq_len", "64");
-  const auto again = Clock::now();
-  while (!next.expired() && seconds_since(again) < 10.0) settle();
-  EXPECT_TRUE(next.expired());
+  EXPECT_TRUE(expires(next));
 }
 
 TEST_F(AppTest, NobodyWaitsForShortWork) {
@@ -329,12 +329,10 @@ TEST_F(AppTest, AChoiceWithoutAKernelDoesNotRunOnTheGpu) {
 
 TEST_F(AppTest, AGpuRunSaysThatItIsQueuedAndWhereItsResultIs) {
   const auto update_until = [&](auto done) {
-    const auto begin = Clock::now();
-    while (!done() && seconds_since(begin) < 60.0) {
+    EXPECT_TRUE(test::wait_until([&] {
       app_.update(0.0);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    EXPECT_TRUE(done()) << (app_.notice ? app_.notice->text : "no notice");
+      return done();
+    })) << (app_.notice ? app_.notice->text : "no notice");
   };
   const auto says = [&](std::string_view words) {
     return app_.notice && app_.notice->text.find(words) != std::string::npos;

@@ -2,18 +2,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
-#include <thread>
 
 #include "app/draw/axis.h"
 #include "app/lessons/answers_file.h"
 #include "tests/app/play/play_lesson.h"
 #include "tests/app/screen/screen_session.h"
 #include "tests/gui/window_session.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -117,12 +116,11 @@ class WindowStudent {
 
   void wait_for_record() {
     ++records_;
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < deadline) {
+    const auto recorded = [&] {
       const auto read = lessons::read_answers(answers_);
-      if (read && read.value().records.size() >= records_) return;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
+      return read && read.value().records.size() >= records_;
+    };
+    if (test::wait_until(recorded)) return;
     throw std::runtime_error(fmt::format("answer {} is not in the file", records_));
   }
 

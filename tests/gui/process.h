@@ -39,6 +39,7 @@ class Process {
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
+  pid_t id() const { return pid_; }
   void send(int signal) const;
   /// Its standard output so far.
   std::string output() const;

@@ -2,14 +2,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "app/files/user_state.h"
 #include "tests/gui/window_session.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -55,9 +54,8 @@ TEST_F(WindowState, IsWrittenWhileTheProgramRuns) {
   Process program({ATTNSCOPE_PROGRAM, "--state", file_.string(), "--scene", "flash2-causal",
                    "--theme", "light", "--step", "33"},
                   {display_.setting()});
-  for (int k = 0; k < 600 && !std::filesystem::exists(file_); ++k) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-  }
+  const auto is_written = [&] { return std::filesystem::exists(file_); };
+  ASSERT_TRUE(test::wait_until(is_written, program.id()));
   program.send(SIGTERM);
   EXPECT_EQ(program.wait().signal, SIGTERM);
   const auto state = read_user_state(file_);

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <iterator>
@@ -11,25 +10,22 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
-#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "tests/app/screen/screen_session.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 
 namespace {
 
-using namespace std::chrono_literals;
-
 constexpr int kMaxFrames = 18000;          // five minutes: ends a session whose test failed
 constexpr std::size_t kAnswerFrames = 5;   // until a command has had all of its effects
 constexpr std::size_t kPressedFrames = 2;  // to draw a mouse button that is held down
 constexpr std::size_t kRestingFrames = 3;  // at rest, after which it will stay so
-constexpr auto kLongestWait = 60s;
-constexpr int kMaxCaptures = 60;  // more frames than a notice takes to fade
+constexpr int kMaxCaptures = 60;           // more frames than a notice takes to fade
 
 }  // namespace
 
@@ -52,15 +48,15 @@ class Display::Server {
         width, height, folder_.path().string(), number);
     process_ = std::make_unique<Process>(std::vector<std::string>{"bash", "-c", command},
                                          std::vector<std::string>{});
-    for (int tries = 0; tries < 1000; ++tries) {
-      const std::string text = read_file(number);
-      if (text.ends_with('\n')) {
-        name_ = fmt::format(":{}", std::string_view(text).substr(0, text.size() - 1));
-        return;
-      }
-      std::this_thread::sleep_for(10ms);
+    std::string text;
+    const auto started = [&] {
+      text = read_file(number);
+      return text.ends_with('\n');
+    };
+    if (!test::wait_until(started, process_->id())) {
+      throw std::runtime_error("Xvfb did not start; install the Debian package xvfb");
     }
-    throw std::runtime_error("Xvfb did not start; install the Debian package xvfb");
+    name_ = fmt::format(":{}", std::string_view(text).substr(0, text.size() - 1));
   }
 
   bool has_size(int width, int height) const { return width_ == width && height_ == height; }
@@ -142,15 +138,13 @@ void WindowSession::wait_for_frames(std::size_t count, bool idle) {
     return frame == "rests" || frame == "plays";
   };
   const std::size_t first = frames().size() + 1;  // the frame being drawn began before this call
-  const auto end = std::chrono::steady_clock::now() + kLongestWait;
-  while (std::chrono::steady_clock::now() < end) {
+  const auto answered = [&] {
     const std::vector<std::string> drawn = frames();
     const auto last = drawn.end() - static_cast<std::ptrdiff_t>(std::min(count, drawn.size()));
     const bool enough = drawn.size() >= first + count;
-    if (enough && (!idle || std::all_of(last, drawn.end(), is_idle))) return;
-    std::this_thread::sleep_for(10ms);
-  }
-  throw std::runtime_error("the app does not answer");
+    return enough && (!idle || std::all_of(last, drawn.end(), is_idle));
+  };
+  if (!test::wait_until(answered, app_->id())) throw std::runtime_error("the app does not answer");
 }
 
 void WindowSession::key(const std::string& name) {

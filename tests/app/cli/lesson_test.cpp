@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "tests/app/cli/cli_process.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope {
 namespace {
@@ -260,11 +261,10 @@ TEST(LessonCommand, AKilledProgramLosesOnlyTheAnswerBeingTyped) {
   ASSERT_NE(keys, nullptr);
   std::fputs("2304\n10240\na", keys);  // the last one is being typed
   std::fflush(keys);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (read_text(folder.file("out")).find("Who writes more?") == std::string::npos &&
-         std::chrono::steady_clock::now() < deadline) {
-    ::usleep(20000);
-  }
+  const auto asks_again = [&] {
+    return read_text(folder.file("out")).find("Who writes more?") != std::string::npos;
+  };
+  EXPECT_TRUE(test::wait_until(asks_again, child));
   ::kill(child, SIGKILL);
   int status = 0;
   ::waitpid(child, &status, 0);

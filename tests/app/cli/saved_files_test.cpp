@@ -20,6 +20,7 @@
 #include "kernels/recording/recording.h"
 #include "tests/app/cli/cli_process.h"
 #include "tests/app/cli/every_fault.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope {
 namespace {
@@ -248,15 +249,14 @@ pid_t start(const ScratchFolder& folder, const std::string& words) {
 /// Waits until the process has computed for a fifth of a second.
 void wait_until_busy(pid_t child) {
   const double ticks_per_s = static_cast<double>(::sysconf(_SC_CLK_TCK));
-  for (int attempt = 0; attempt < 3000; ++attempt) {
+  const auto is_busy = [&] {
     const std::string state = read_text(fmt::format("/proc/{}/stat", child));
     std::istringstream after_name(state.substr(std::min(state.rfind(')') + 1, state.size())));
     std::string field;
     for (int n = 3; n <= 14; ++n) after_name >> field;  // utime
-    if (!field.empty() && std::stod(field) / ticks_per_s > 0.2) return;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  FAIL() << "the program does not compute";
+    return !field.empty() && std::stod(field) / ticks_per_s > 0.2;
+  };
+  ASSERT_TRUE(test::wait_until(is_busy, child)) << "the program does not compute";
 }
 
 /// Sends the signal and expects it to end the process soon: within a second on an idle machine.
@@ -276,11 +276,8 @@ TEST(SavedFiles, CtrlCSaysWhichRowsOfASweepAreSaved) {
   for (int n = 2; n <= 2000; ++n) lengths += fmt::format(",{}", 64 * n);
   const pid_t child = start(
       folder, "sweep --json r.json --over seq-len=" + lengths + " -- simulate --algorithm flash2");
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(100);
-  while (read_text(folder.path() / "r.json").size() < 20'000 &&
-         std::chrono::steady_clock::now() < end) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  const auto has_rows = [&] { return read_text(folder.path() / "r.json").size() >= 20'000; };
+  EXPECT_TRUE(test::wait_until(has_rows, child));
   expect_ended_by(child, SIGINT);
   const json rows = json::parse(read_text(folder.path() / "r.json"), nullptr, false);
   ASSERT_TRUE(rows.is_array());

@@ -3,15 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <fstream>
 #include <numeric>
-#include <thread>
 
 #include "app/app.h"
 #include "reference/npy.h"
 #include "sim/device/assets.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -99,15 +98,7 @@ TEST(OpenedFiles, AFolderListsWhatCanBeOpened) {
 class OpenedInApp : public testing::Test {
  protected:
   OpenedInApp() : app_(load_scene("default").value(), {}) { settle(); }
-  void settle() {
-    const auto begin = std::chrono::steady_clock::now();
-    do {
-      app_.update(0.0);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    } while (!app_.settled() &&
-             std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
-    EXPECT_TRUE(app_.settled());
-  }
+  void settle() { EXPECT_TRUE(test::update_until_settled(app_)); }
   void run(Command command) {
     app_.scene_answer.reset();
     app_.commands.push(std::move(command));

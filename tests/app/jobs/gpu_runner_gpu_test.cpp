@@ -5,13 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "app/app.h"
 #include "app/panels/panels.h"
@@ -21,20 +19,18 @@
 #include "app/screen/screen.h"
 #include "app/windowed_app.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
 
-/// Updates the app, as frames do, until `done` or a minute has passed.
+/// Updates the app, as frames do, until `done`.
 template <typename Done>
 bool update_until(App& app, Done done) {
-  const auto start = std::chrono::steady_clock::now();
-  while (!done()) {
-    if (std::chrono::steady_clock::now() - start > std::chrono::minutes(1)) return false;
+  return test::wait_until([&] {
     app.update(0.0);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
+    return done();
+  });
 }
 
 /// Waits for the scene's snapshot and the GPU; returns why there is no GPU, or nothing.

@@ -4,12 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "app/scene/scene.h"
 #include "reference/npy.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -20,27 +18,19 @@ class GpuRunnerTest : public testing::Test {
  protected:
   void SetUp() override {
     runner_.emplace(std::function<void()>{});
-    ASSERT_TRUE(wait([&] { return runner_->status().state != GpuRunner::State::opening; }));
+    ASSERT_TRUE(
+        test::wait_until([&] { return runner_->status().state != GpuRunner::State::opening; }));
     ASSERT_EQ(runner_->status().state, GpuRunner::State::idle) << runner_->status().reason;
   }
 
   RecordingRow measured(const RunSpec& choice) {
     runner_->run(choice);
     std::vector<MeasuredRun> results;
-    EXPECT_TRUE(wait([&] {
+    EXPECT_TRUE(test::wait_until([&] {
       results = runner_->take_results();
       return !results.empty();
     }));
     return results.empty() ? RecordingRow{} : results.front().row;
-  }
-
-  template <typename Done>
-  bool wait(Done done) {
-    for (int k = 0; k < 5000; ++k) {
-      if (done()) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-    return false;
   }
 
   std::optional<GpuRunner> runner_;
@@ -98,7 +88,7 @@ TEST_F(GpuRunnerTest, AKernelThatIsBeingCompiledCanBeCancelled) {
   runner_->run(choice);
   EXPECT_EQ(runner_->status().state, GpuRunner::State::running);
   runner_->cancel();
-  EXPECT_TRUE(wait([&] { return runner_->status().state == GpuRunner::State::idle; }));
+  EXPECT_TRUE(test::wait_until([&] { return runner_->status().state == GpuRunner::State::idle; }));
   EXPECT_TRUE(runner_->take_results().empty());
 
   choice.inputs.seed = 14;
@@ -117,11 +107,11 @@ TEST_F(GpuRunnerTest, RunsWaitForTheOnesBeforeThem) {
     next.problem.N = next.problem.N_kv = N;
     runner_->run(next);
   }
-  EXPECT_TRUE(wait([&] { return runner_->status().waiting == 3; }));
+  EXPECT_TRUE(test::wait_until([&] { return runner_->status().waiting == 3; }));
   EXPECT_EQ(runner_->status().state, GpuRunner::State::running);
   runner_->cancel();
   std::vector<Index> measured;
-  EXPECT_TRUE(wait([&] {
+  EXPECT_TRUE(test::wait_until([&] {
     for (const MeasuredRun& run : runner_->take_results()) {
       EXPECT_FALSE(run.row.error);
       measured.push_back(run.row.run.problem.N);

@@ -12,21 +12,14 @@
 #include <thread>
 
 #include "sim/snapshot/snapshot.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
 
-using namespace std::chrono_literals;
+using test::wait_until;
 
-/// Waits for a condition, at most five seconds.
-template <typename Condition>
-bool eventually(const Condition& condition) {
-  for (int tries = 0; tries < 5000; ++tries) {
-    if (condition()) return true;
-    std::this_thread::sleep_for(1ms);
-  }
-  return false;
-}
+using namespace std::chrono_literals;
 
 std::shared_ptr<const Snapshot> snapshot_at(Index step) {
   auto snapshot = std::make_shared<Snapshot>();
@@ -46,12 +39,12 @@ TEST(Worker, PublishesASnapshotForTheNewestRequest) {
   Worker worker([](const Request& request, WorkControl&) { return snapshot_at(request.step); },
                 [&] { ++told; });
   for (Index step = 0; step < 100; ++step) worker.request(request_for(64, step));
-  ASSERT_TRUE(eventually([&] {
+  ASSERT_TRUE(wait_until([&] {
     const auto latest = worker.latest();
     return latest->snapshot && latest->snapshot->step == 99;
   }));
   EXPECT_EQ(worker.latest()->request.step, 99);
-  EXPECT_TRUE(eventually([&] { return told >= 1 && !worker.busy(); }));
+  EXPECT_TRUE(wait_until([&] { return told >= 1 && !worker.busy(); }));
 }
 
 TEST(Worker, AnErrorLeavesTheLastSnapshotInPlace) {
@@ -62,9 +55,9 @@ TEST(Worker, AnErrorLeavesTheLastSnapshotInPlace) {
       },
       {});
   worker.request(request_for(64, 5));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
   worker.request(request_for(0, 5));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->refusal.has_value(); }));
   EXPECT_EQ(worker.latest()->refusal->error.message, "N is 0");
   EXPECT_EQ(worker.latest()->snapshot->step, 5);
   EXPECT_EQ(worker.latest()->refused_request.choice.problem.N, 0);
@@ -81,9 +74,9 @@ TEST(Worker, ARefusalComesWithTheNearestChoiceToTheLastValidOne) {
         return Refusal{error, "seq_len", last_valid, "the last one"};
       });
   worker.request(request_for(64, 5));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
   worker.request(request_for(0, 5));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->refusal.has_value(); }));
   EXPECT_EQ(worker.latest()->refusal->error.message, "N is 0");
   EXPECT_EQ(worker.latest()->refusal->nearest->problem.N, 64);
   EXPECT_EQ(worker.latest()->refusal->nearest_label, "the last one");
@@ -103,9 +96,9 @@ TEST(Worker, ANewerRequestEndsTheSearchForTheNearestChoice) {
         return Refusal{error};
       });
   worker.request(request_for(0, 0));
-  ASSERT_TRUE(eventually([&] { return searching.load(); }));
+  ASSERT_TRUE(wait_until([&] { return searching.load(); }));
   worker.request(request_for(64, 3));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
   EXPECT_FALSE(worker.latest()->refusal);
 }
 
@@ -116,7 +109,7 @@ TEST(Worker, AnExceptionBecomesAnAnswer) {
       },
       {});
   worker.request(request_for(64, 0));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->refusal.has_value(); }));
   EXPECT_EQ(worker.latest()->refusal->error.message, "it broke");
 }
 
@@ -133,9 +126,9 @@ TEST(Worker, AnotherChoiceCancelsTheWorkUnderWay) {
       },
       {});
   worker.request(request_for(1, 0));
-  ASSERT_TRUE(eventually([&] { return began.load(); }));
+  ASSERT_TRUE(wait_until([&] { return began.load(); }));
   worker.request(request_for(64, 3));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
   EXPECT_FALSE(worker.latest()->refusal);
 }
 
@@ -153,12 +146,12 @@ TEST(Worker, CancellingIsAnsweredAndTheWorkerContinues) {
       },
       {});
   worker.request(request_for(1, 0));
-  ASSERT_TRUE(eventually([&] { return began.load() && worker.under_way()->progress() == 0.5; }));
+  ASSERT_TRUE(wait_until([&] { return began.load() && worker.under_way()->progress() == 0.5; }));
   worker.cancel();
-  ASSERT_TRUE(eventually([&] { return worker.latest()->refusal.has_value(); }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->refusal.has_value(); }));
   EXPECT_EQ(worker.latest()->refusal->error.message, "cancelled");
   worker.request(request_for(64, 1));
-  EXPECT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  EXPECT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
 }
 
 TEST(Worker, FreesAReplacedRunOnceTheScreenHasLetGoOfIt) {
@@ -178,14 +171,14 @@ TEST(Worker, FreesAReplacedRunOnceTheScreenHasLetGoOfIt) {
       },
       {});
   worker.request(request_for(64, 1));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
   std::shared_ptr<const RunInfo> shown = worker.latest()->snapshot->run;
   worker.request(request_for(64, 2));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot->step == 2; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot->step == 2; }));
   std::this_thread::sleep_for(200ms);
   EXPECT_EQ(freed_by.load(), std::thread::id{}) << "it is still shown";
   shown.reset();
-  EXPECT_TRUE(eventually([&] { return freed_by.load() != std::thread::id{}; }));
+  EXPECT_TRUE(wait_until([&] { return freed_by.load() != std::thread::id{}; }));
   EXPECT_NE(freed_by.load(), std::this_thread::get_id());
 }
 
@@ -213,11 +206,11 @@ TEST(Worker, SleepsWhileSomebodyHoldsAReplacedRun) {
       },
       {});
   worker.request(request_for(64, 1));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot != nullptr; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot != nullptr; }));
   std::shared_ptr<const RunInfo> held = worker.latest()->snapshot->run;
   const std::weak_ptr<const RunInfo> seen = held;
   worker.request(request_for(64, 2));
-  ASSERT_TRUE(eventually([&] { return worker.latest()->snapshot->step == 2; }));
+  ASSERT_TRUE(wait_until([&] { return worker.latest()->snapshot->step == 2; }));
   std::this_thread::sleep_for(2s);
   const long before = sleeps_of(thread);
   std::this_thread::sleep_for(1s);
@@ -226,7 +219,7 @@ TEST(Worker, SleepsWhileSomebodyHoldsAReplacedRun) {
   // The next answer frees the run
   held.reset();
   worker.request(request_for(64, 3));
-  EXPECT_TRUE(eventually([&] { return seen.expired(); }));
+  EXPECT_TRUE(wait_until([&] { return seen.expired(); }));
 }
 
 TEST(Worker, EndsWhileWorkIsUnderWay) {
@@ -240,7 +233,7 @@ TEST(Worker, EndsWhileWorkIsUnderWay) {
         },
         {});
     worker.request(request_for(64, 0));
-    ASSERT_TRUE(eventually([&] { return began.load(); }));
+    ASSERT_TRUE(wait_until([&] { return began.load(); }));
   }
   SUCCEED();
 }

@@ -4,13 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <vector>
 
 #include "app/draw/chart.h"
@@ -19,6 +17,7 @@
 #include "app/screen/layout.h"
 #include "tests/app/panels/headless_imgui.h"
 #include "tests/app/panels/sample_snapshot.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::test {
 
@@ -75,13 +74,12 @@ inline void draw_frame(HeadlessImGui& imgui, const app::Panel& panel, const Snap
 inline void draw_panel(HeadlessImGui& imgui, const app::Panel& panel, const Snapshot& snapshot,
                        const app::Rect& rect, const app::Scales& scales, bool presenter,
                        Surroundings& around) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  for (int frame = 0; frame < 2 || panel.busy(); ++frame) {
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << panel.name << " never gets ready";
+  int frames = 0;
+  ASSERT_TRUE(wait_until([&] {
     draw_frame(imgui, panel, snapshot, rect, scales, presenter, around);
-    // Yield the core to the work that the test waits for
-    if (panel.busy()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+    return ++frames >= 2 && !panel.busy();
+  })) << panel.name
+      << " never gets ready";
 }
 
 /// Draws the panel of this name in presenter mode, in `rect` or, without one, in its own place; its

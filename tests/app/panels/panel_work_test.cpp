@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <future>
 #include <thread>
@@ -12,6 +11,7 @@
 #include "app/panels/panels.h"
 #include "app/panels/parts/headings.h"
 #include "tests/app/panels/panel_helpers.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -92,11 +92,10 @@ TEST(LedgerPanel, RestsAsACounterThatNeedsNoComparison) {
   draw_frame(imgui, panel, snapshot, {{0, 0}, {600, 300}}, scales, true, around);
   EXPECT_TRUE(panel.busy());
   release.set_value();
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (panel.busy() && std::chrono::steady_clock::now() < deadline) {
+  EXPECT_TRUE(test::wait_until([&] {
     draw_frame(imgui, panel, snapshot, {{0, 0}, {600, 30}}, scales, true, around);
-  }
-  EXPECT_FALSE(panel.busy());
+    return !panel.busy();
+  }));
 }
 
 /// Draws the ledger on this GPU at every screen size, then calls `check`. Presenter mode shows a

@@ -12,6 +12,7 @@
 #include "tests/app/lessons/measured_runs.h"
 #include "tests/app/play/play_lesson.h"
 #include "tests/support/temp_dir.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -45,14 +46,11 @@ class MeasuredLesson : public testing::Test {
 };
 
 bool update_until(App& app, const std::function<bool()>& done) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   double now_s = 1.0;
-  while (!(done() && app.settled())) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
+  return test::wait_until([&] {
     app.update(now_s += 0.01);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return true;
+    return done() && app.settled();
+  });
 }
 
 TEST_F(MeasuredLesson, ARunOnTheGpuAtHandAnswersTheQuestion) {

@@ -6,12 +6,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <thread>
 
 #include "tests/app/play/play_lesson.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -206,12 +205,10 @@ TEST(LessonPlayer, AValueChosenWhileAnotherIsComputedIsThatOfTheNextStep) {
 TEST(LessonPlayer, ACueThatWasNotTakenEndsWithItsStep) {
   // While a scene opens, the screen takes no cue
   const auto wait_for = [](LessonPlayer& player, Phase phase) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (player.phase() != phase && std::chrono::steady_clock::now() < deadline) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      player.update();
-    }
-    ASSERT_EQ(player.phase(), phase);
+    ASSERT_TRUE(test::wait_until([&] {
+      if (player.phase() != phase) player.update();
+      return player.phase() == phase;
+    }));
   };
   LessonPlayer player;
   player.open(kLesson, 0);

@@ -4,15 +4,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "app/play/lesson_player.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::test {
 
@@ -26,19 +25,14 @@ inline std::vector<std::string> shipped_lessons() {
 /// Updates the player until it has nothing to compute; returns every cue on the way.
 inline app::LessonPlayer::Cue settle(app::LessonPlayer& player) {
   app::LessonPlayer::Cue all;
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (true) {
+  EXPECT_TRUE(wait_until([&] {
     player.update();
     const app::LessonPlayer::Cue cue = player.take_cue();
     all.enters |= cue.enters;
     all.reveals |= cue.reveals;
-    if (player.settled()) return all;
-    if (std::chrono::steady_clock::now() > deadline) {
-      ADD_FAILURE() << "the player does not settle";
-      return all;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+    return player.settled();
+  })) << "the player does not settle";
+  return all;
 }
 
 inline app::LessonPlayer::Cue act(app::LessonPlayer& player, app::LessonPlayer::Action action) {

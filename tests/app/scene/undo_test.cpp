@@ -2,11 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "app/app.h"
 #include "app/scene/choice_rules.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -15,15 +13,7 @@ class UndoTest : public testing::Test {
  protected:
   UndoTest() : app_(load_scene("default").value(), {}) { settle(); }
 
-  void settle() {
-    const auto begin = std::chrono::steady_clock::now();
-    do {
-      app_.update(0.0);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    } while (!app_.settled() &&
-             std::chrono::steady_clock::now() - begin < std::chrono::seconds(60));
-    ASSERT_TRUE(app_.settled());
-  }
+  void settle() { ASSERT_TRUE(test::update_until_settled(app_)); }
   void choose(std::string_view key, std::string_view text) {
     push(Choose{change_field(app_.shown_choice(), key, text).value()});
   }

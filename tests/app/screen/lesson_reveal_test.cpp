@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <map>
 #include <string>
-#include <thread>
 
 #include "app/draw/axis.h"
 #include "app/ui/drawn_texts.h"
@@ -16,6 +14,7 @@
 #include "tests/app/lessons/measured_runs.h"
 #include "tests/app/play/play_lesson.h"
 #include "tests/app/screen/screen_session.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -37,12 +36,10 @@ void open(ScreenSession& session, const std::string& lesson, std::size_t step) {
 void reveal(ScreenSession& session, Action action) {
   LessonPlayer& player = session.app().lesson_player;
   player.act(action);
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  do {
+  ASSERT_TRUE(test::wait_until([&] {
     session.run(1e-3);
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-  } while (player.outcome() == nullptr);
+    return player.outcome() != nullptr;
+  }));
 }
 
 /// The text of a widget in the next frame, in which no time passes.

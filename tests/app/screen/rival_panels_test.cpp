@@ -1,12 +1,10 @@
 /// The panels of a race's second run.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <thread>
-
 #include "app/app.h"
 #include "app/screen/screen.h"
 #include "tests/app/panels/headless_imgui.h"
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
@@ -26,12 +24,7 @@ TEST(RivalPanels, AreNotWaitedForAfterTheRace) {
   Screen screen({panel_that_is(false)}, {panel_that_is(true)});
   const Scales scales = scales_for(1600, 900, 1.0f, false);
   const auto settle = [&] {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    do {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      app.update(1e-9);
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline);
-    } while (!app.settled());
+    ASSERT_TRUE(test::update_until_settled(app));
     imgui.resize(1600, 900, scales.layout, scales.font);
     ImGui::NewFrame();
     screen.draw(app, imgui.fonts(), scales, 0.0);

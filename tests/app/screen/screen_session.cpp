@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <thread>
 #include <utility>
+
+#include "tests/support/wait_until.h"
 
 // Before version 1.87, Dear ImGui uses the window system's key codes, and names only some keys
 // itself
@@ -112,26 +112,19 @@ void ScreenSession::advance(double seconds) {
   settle();
 }
 
-void ScreenSession::run(double seconds) {
-  constexpr double kFrame_s = 0.05;
-  for (double left_s = seconds; left_s > 1e-9; left_s -= kFrame_s) {
-    now_s_ += std::min(left_s, kFrame_s);
-    time_s_ += std::min(left_s, kFrame_s);
+void ScreenSession::run(double seconds, double frame_s) {
+  for (double left_s = seconds; left_s > 1e-9; left_s -= frame_s) {
+    now_s_ += std::min(left_s, frame_s);
+    time_s_ += std::min(left_s, frame_s);
     frame();
   }
 }
 
 void ScreenSession::settle() {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  // Frames take time from the work that they wait for: the longer it takes, the fewer are drawn
-  constexpr std::chrono::milliseconds kLongestPause{16};
-  std::chrono::milliseconds pause{1};
-  do {
+  ASSERT_TRUE(wait_until([&] {
     frame();
-    std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLongestPause);
-    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the app does not come to rest";
-  } while (!app_.settled() || screen_.busy());
+    return app_.settled() && !screen_.busy();
+  })) << "the app does not come to rest";
   frame();
   frame();
 }

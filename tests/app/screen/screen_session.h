@@ -35,9 +35,9 @@ class ScreenSession {
 
   /// Lets this time pass on the clock of the screen.
   void advance(double seconds);
-  /// Lets this time pass on the clocks of the app and of the screen, 20 frames a second, without
-  /// waiting for anything.
-  void run(double seconds);
+  /// Lets this time pass on the clocks of the app and of the screen, with one frame every
+  /// `frame_s`, without waiting for anything.
+  void run(double seconds, double frame_s = 0.05);
 
   /// Clicks the widget and draws the frames of the click, without waiting for what it starts.
   void press(std::string_view widget);
