@@ -38,7 +38,7 @@ void App::end_search() {
 }
 
 void App::run_search() {
-  search_.latest();  // releases the run of a search that was cancelled
+  search_.collect();  // releases the run of a search that was cancelled
   if (searching_ && !shows(*searching_->seek.run)) end_search();
   if (!searching_) return;
   if (search_.wants(searching_->number)) {

@@ -75,7 +75,7 @@ class BackgroundJob {
   }
 
   /// Whether start() should be called for this key: it differs from the last key, and no work is
-  /// running. Cancels work on another key.
+  /// running. Collects the result of the last work first, and cancels work on another key.
   bool wants(const Key& key) {
     collect();
     if (wanted_ == key) return false;
@@ -93,18 +93,34 @@ class BackgroundJob {
     });
   }
 
-  /// The newest result and its key; nullptr before the first.
-  const Value* latest() {
-    collect();
-    return latest_ ? &latest_->second : nullptr;
+  /// Takes the result of work that has ended, as wants() does. No other function does, so the job
+  /// stays busy for the rest of the frame that starts it, however short its work is.
+  void collect() {
+    if (!busy()) return;
+    if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
+    Result<Value> result = running_.get();
+    if (control_->cancelled()) {
+      if (!given_up_) wanted_.reset();  // the wanted key has no result
+      return;
+    }
+    error_.reset();
+    if (result) {
+      latest_.emplace(*wanted_, std::move(result).value());
+      ++results_;
+    } else {
+      error_ = result.error();
+    }
   }
+
+  /// The newest collected result and its key; nullptr before the first.
+  const Value* latest() const { return latest_ ? &latest_->second : nullptr; }
   const Key* latest_key() const { return latest_ ? &latest_->first : nullptr; }
   /// The number of results so far.
   int results() const { return results_; }
   /// Why the wanted key has no result.
   const std::optional<Error>& error() const { return error_; }
 
-  /// Whether work is running, or has ended and its result has not been read yet.
+  /// Whether work is running, or has ended and its result has not been collected yet.
   bool busy() const { return running_.valid(); }
   double busy_for_s() const { return busy() ? control_->running_for_s() : 0.0; }
   double progress() const { return control_ ? control_->progress() : 0.0; }
@@ -125,23 +141,6 @@ class BackgroundJob {
   }
 
  private:
-  void collect() {
-    if (!busy()) return;
-    if (running_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    Result<Value> result = running_.get();
-    if (control_->cancelled()) {
-      if (!given_up_) wanted_.reset();  // the wanted key has no result
-      return;
-    }
-    error_.reset();
-    if (result) {
-      latest_.emplace(*wanted_, std::move(result).value());
-      ++results_;
-    } else {
-      error_ = result.error();
-    }
-  }
-
   std::optional<Key> wanted_;
   std::optional<std::pair<Key, Value>> latest_;
   int results_ = 0;

@@ -93,7 +93,7 @@ void RunComparisonCard::draw_button(const Frame& frame, const Rect& bar, float r
 void RunComparisonCard::draw(const Frame& frame) {
   App& app = frame.app;
   if (!app.view.pinned || !open_) {
-    job_.latest();  // takes a result that came after the card was closed, so that busy() ends
+    job_.collect();  // the card may have been closed while its job was running
     return;
   }
   const std::pair<RunSpec, RunSpec> key{*app.view.pinned, app.view.choice};

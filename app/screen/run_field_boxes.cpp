@@ -87,8 +87,8 @@ std::string RunFieldBoxes::name_of(std::string_view key) const {
 }
 
 void RunFieldBoxes::collect() {
-  files_.latest();
-  tilings_.latest();
+  files_.collect();
+  tilings_.collect();
 }
 
 void RunFieldBoxes::draw(const Frame& frame, const Rect& box, const RunField& field) {

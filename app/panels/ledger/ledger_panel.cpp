@@ -308,7 +308,7 @@ void LedgerPanel::refresh(const Snapshot& snapshot, const ViewState& view,
 void LedgerPanel::draw(const Snapshot& snapshot, ViewState& view, const PanelContext& context) {
   const bool is_line = context.rect.height() < 4.0f * context.fonts.ui.size;
   if (context.presenter && is_line) {
-    basis_.latest();  // takes the finished result, so that the job is no longer busy
+    basis_.collect();  // so that the job does not remain busy
     return draw_byte_counter(snapshot, context);
   }
   refresh(snapshot, view, context.measurements);

@@ -104,12 +104,12 @@ float L2Box::height_below(const PanelContext& context, float panel_height) {
   return panel_height < 26.0f * line ? 0.0f : line;
 }
 
-const L2View* L2Box::fresh_view(const Snapshot& snapshot) {
+const L2View* L2Box::fresh_view(const Snapshot& snapshot) const {
   const L2View* const view = view_.latest();
   return view != nullptr && *view_.latest_key() == RunOfWork{snapshot.run} ? view : nullptr;
 }
 
-const Bandwidths* L2Box::bandwidths(const Snapshot& snapshot) {
+const Bandwidths* L2Box::bandwidths(const Snapshot& snapshot) const {
   const L2View* const view = fresh_view(snapshot);
   return view != nullptr ? &view->bandwidths : nullptr;
 }
@@ -120,7 +120,8 @@ void L2Box::draw_frame(const PanelContext& context, const Rect& rect) const {
   context.named_rects.add("memory.l2", rect);
 }
 
-void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) {
+void L2Box::draw_text(const Snapshot& snapshot, const PanelContext& context,
+                      const Rect& rect) const {
   const RunInfo& run = *snapshot.run;
   const FontRef& font = context.fonts.small;
   const Theme& theme = context.theme;

@@ -40,14 +40,14 @@ class L2Box {
   /// Height between the box and HBM, for the bandwidth; 0 if there is no room.
   static float height_below(const PanelContext& context, float panel_height);
   /// The bandwidths on both sides of L2; nullptr until they are available.
-  const Bandwidths* bandwidths(const Snapshot& snapshot);
+  const Bandwidths* bandwidths(const Snapshot& snapshot) const;
   /// Draws the box without its text, which is drawn after the arrows that cross the box.
   void draw_frame(const PanelContext& context, const Rect& rect) const;
-  void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect);
+  void draw_text(const Snapshot& snapshot, const PanelContext& context, const Rect& rect) const;
 
  private:
   /// The view of this run; nullptr until it has been computed.
-  const L2View* fresh_view(const Snapshot& snapshot);
+  const L2View* fresh_view(const Snapshot& snapshot) const;
 
   BackgroundJob<RunOfWork, L2View> view_;
 };

@@ -2,21 +2,25 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <thread>
+
+#include "tests/support/wait_until.h"
 
 namespace attnscope::app {
 namespace {
 
 using Job = BackgroundJob<int, std::string>;
 
-/// Polls until no job is running.
+/// Collects until no job is running.
 void finish(Job& job) {
-  while (job.busy()) {
-    job.latest();
-    std::this_thread::yield();
-  }
+  ASSERT_TRUE(test::wait_until([&] {
+    job.collect();
+    return !job.busy();
+  }));
 }
 
 /// Work that waits until it is allowed to end, or is cancelled.
@@ -46,6 +50,25 @@ TEST(BackgroundJob, KeepsTheLastResultUntilTheNextIsThere) {
   finish(job);
   EXPECT_EQ(*job.latest(), "two");
   EXPECT_EQ(*job.latest_key(), 2);
+}
+
+TEST(BackgroundJob, IsBusyUntilItsResultIsCollected) {
+  std::promise<void> computed;
+  Job job;
+  ASSERT_TRUE(job.wants(1));
+  job.start(1, [&](WorkControl&) -> Result<std::string> {
+    computed.set_value();
+    return std::string("one");
+  });
+  computed.get_future().wait();
+  for (int look = 0; look < 50; ++look) {  // the thread may not have ended yet
+    EXPECT_EQ(job.latest(), nullptr);
+    EXPECT_TRUE(job.busy());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  finish(job);
+  ASSERT_TRUE(job.latest());
+  EXPECT_EQ(*job.latest(), "one");
 }
 
 TEST(BackgroundJob, AnotherKeyStopsTheWorkAndComingBackStartsItAnew) {
