@@ -20,11 +20,10 @@ auto encode_function() {
   return reinterpret_cast<decltype(&cuTensorMapEncodeTiled)>(encode);
 }
 
-constexpr Index kElementBytes = 2;
-
 /// Strides between rows, heads and batch entries. The stride of an axis with one element is never
 /// used and may have any value.
 std::array<Index, 3> strides_bytes(const HeadMatrices& tensor) {
+  constexpr Index kElementBytes = 2;
   const auto bytes = [&](Index stride, Index count) {
     return (count == 1 ? tensor.columns : stride) * kElementBytes;
   };
