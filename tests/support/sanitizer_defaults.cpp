@@ -1,5 +1,5 @@
-// Defaults of the sanitizers for the desktop app, whose OpenGL driver and fonts come from
-// third-party libraries: findings in them are not ours to fix. Linked only under the sanitizer
+// Defaults of the sanitizers for programs that draw: their OpenGL driver and fonts come from
+// third-party libraries, and findings in them are not ours to fix. Linked only under the sanitizer
 // presets.
 
 /// Memory that Mesa and fontconfig keep until the process ends. A leak counts as theirs only if one
@@ -23,7 +23,8 @@ extern "C" const char* __tsan_default_suppressions() {
          "race:libEGL_mesa.so\n";
 }
 
-/// Keeps libraries loaded, so that a report at exit can still name the library.
-extern "C" int dlclose(void* /*handle*/) {
+/// Keeps libraries loaded until the program ends. EGL unloads the driver with its display: a report
+/// could then no longer name the library, and what its variables referred to would be a leak.
+extern "C" __attribute__((visibility("default"))) int dlclose(void* /*handle*/) {
   return 0;
 }
