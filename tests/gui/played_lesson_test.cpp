@@ -38,7 +38,8 @@ class WindowStudent {
   /// Gives an answer, and waits until it is in the file.
   void answer(const test::AskedStep& asked, const lessons::Answer& answer) {
     if (const double* number = std::get_if<double>(&answer)) {
-      window_.send(fmt::format("type --delay 20 {:.4g}", *number));  // the field has the focus
+      window_.send(
+          fmt::format("type --args 1 --delay 20 {:.4g}", *number));  // the field has the focus
     } else if (const auto* chosen = std::get_if<lessons::Chosen>(&answer)) {
       click(rect(fmt::format("lesson.option.{}", lessons::letter_of(chosen->option))));
     } else if (const auto* tile = std::get_if<lessons::TilePlace>(&answer)) {
@@ -48,6 +49,7 @@ class WindowStudent {
     }
     if (!std::holds_alternative<lessons::Chosen>(answer)) window_.send("key Return");
     wait_for_record();
+    window_.wait_for_new_frames();  // the field for another attempt takes the focus
     test::enter(player(), answer);
     player().act(LessonPlayer::Action::check);
     screen_.settle();

@@ -119,13 +119,15 @@ WindowSession::WindowSession(int width, int height, Opened opened)
   std::ignore = screenshot();
 }
 
-void WindowSession::run_there(const std::string& command) {
+void WindowSession::run_there(const std::string& input) {
+  // The X server answers a question only once it has sent the app the events before it
+  const std::string command = fmt::format("xdotool {} getmouselocation", input);
   const Finished done = run({"bash", "-c", command}, {display_.setting()});
   if (done.status != 0) throw std::runtime_error(command + ": " + done.errors);
 }
 
-void WindowSession::do_and_wait(const std::string& command) {
-  run_there(command);
+void WindowSession::do_and_wait(const std::string& input) {
+  run_there(input);
   wait_for_frames(kAnswerFrames, true);
 }
 
@@ -148,11 +150,11 @@ void WindowSession::wait_for_frames(std::size_t count, bool idle) {
 }
 
 void WindowSession::key(const std::string& name) {
-  do_and_wait("xdotool key " + name);
+  do_and_wait("key " + name);
 }
 
 void WindowSession::type(const std::string& text) {
-  do_and_wait("xdotool type --delay 60 " + text);
+  do_and_wait(fmt::format("type --args 1 --delay 60 '{}'", text));
 }
 
 void WindowSession::click(const std::string& widget) {
@@ -160,27 +162,31 @@ void WindowSession::click(const std::string& widget) {
 }
 
 void WindowSession::click_at(const Rect& rect, int button) {
-  do_and_wait(fmt::format("xdotool mousemove {} {}", static_cast<int>(rect.center().x),
+  do_and_wait(fmt::format("mousemove {} {}", static_cast<int>(rect.center().x),
                           static_cast<int>(rect.center().y)));
-  run_there(fmt::format("xdotool mousedown {}", button));
-  wait_for_frames(kPressedFrames, false);
-  do_and_wait(fmt::format("xdotool mouseup {}", button));
+  run_there(fmt::format("mousedown {}", button));
+  wait_for_new_frames();
+  do_and_wait(fmt::format("mouseup {}", button));
 }
 
 void WindowSession::drag_to(const std::string& widget, float share) {
   const Rect rect = rect_of(widget);
   const int x = static_cast<int>(rect.min.x + rect.width() * share);
   const int y = static_cast<int>(rect.center().y);
-  do_and_wait(fmt::format("xdotool mousemove {} {}", static_cast<int>(rect.center().x), y));
-  run_there("xdotool mousedown 1");
-  wait_for_frames(kPressedFrames, false);
-  run_there(fmt::format("xdotool mousemove {} {}", x, y));
-  wait_for_frames(kPressedFrames, false);
-  do_and_wait("xdotool mouseup 1");
+  do_and_wait(fmt::format("mousemove {} {}", static_cast<int>(rect.center().x), y));
+  run_there("mousedown 1");
+  wait_for_new_frames();
+  run_there(fmt::format("mousemove {} {}", x, y));
+  wait_for_new_frames();
+  do_and_wait("mouseup 1");
 }
 
 void WindowSession::send(const std::string& input) {
-  run_there("xdotool " + input);
+  run_there(input);
+  wait_for_new_frames();
+}
+
+void WindowSession::wait_for_new_frames() {
   wait_for_frames(kPressedFrames, false);
 }
 
@@ -192,7 +198,7 @@ Picture WindowSession::screenshot() {
   Picture last;
   for (int captures = 0; captures < kMaxCaptures; ++captures) {
     wait_for_frames(kAnswerFrames, true);
-    run_there("xdotool getmouselocation");  // answered once the app's pictures have arrived
+    run_there("");  // answered once the app's pictures have arrived
     Picture next = capture();
     if (next == last && has_colors(next)) return next;  // one colour: the window is not shown
     last = std::move(next);
@@ -229,7 +235,8 @@ Finished WindowSession::interrupt() {
 
 nlohmann::json WindowSession::final_dump() {
   std::ignore = screenshot();
-  run_there("xdotool key ctrl+q");
+  // Without the question of run_there(): the window may close before it is answered
+  std::ignore = run({"xdotool", "key", "ctrl+q"}, {display_.setting()});
   const Finished finished = app_->wait();
   if (finished.status != 0) throw std::runtime_error("the app failed: " + finished.errors);
   const std::size_t after_frames = std::min(finished.output.find('{'), finished.output.size());

@@ -62,6 +62,8 @@ class WindowSession {
   /// Input in xdotool's syntax ("key Return"); returns once the app has drawn frames with it,
   /// whatever it does then.
   void send(const std::string& input);
+  /// Waits until the app has drawn the frames in which what it did last has all of its effects.
+  void wait_for_new_frames();
   /// Waits until the app rests or plays.
   void rest();
 
@@ -79,9 +81,9 @@ class WindowSession {
   nlohmann::json final_state();
 
  private:
-  /// Runs a command on the display.
-  void run_there(const std::string& command);
-  void do_and_wait(const std::string& command);
+  /// Sends input in xdotool's syntax; returns once the app has received it.
+  void run_there(const std::string& input);
+  void do_and_wait(const std::string& input);
   /// Waits until the app has drawn this many frames with all input so far; with `idle`, it must
   /// have rested or played in each of the last `count` frames.
   void wait_for_frames(std::size_t count, bool idle);
