@@ -13,9 +13,9 @@ namespace attnscope::kernels {
 /// chunk if it advances by `sms` chunks after each visit, cyclically.
 Index shared_chunks(Index wanted, Index sms);
 
-/// The x at which a curve first reaches `fraction` of the way from `low` to `high`, interpolated
-/// linearly between points. Nothing if it never does, or already does at its first point. `x`
-/// ascends and is as long as `y`.
+/// The x at which a curve first rises to `fraction` of the way from `low` to `high`, interpolated
+/// linearly between the point below it and the next one. Points above it at the beginning are no
+/// rise. Nothing if it never rises so far. `x` ascends and is as long as `y`.
 std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
                                   double low, double high, double fraction);
 

@@ -36,6 +36,11 @@ TEST(WhereRisen, IsTheFirstOfSeveralPlaces) {
   EXPECT_DOUBLE_EQ(where_risen({0, 1, 2, 3}, {0, 4, 0, 4}, 0, 4, 0.5).value(), 0.5);
 }
 
+TEST(WhereRisen, PassesOverPointsThatAreAboveAtTheBeginning) {
+  EXPECT_DOUBLE_EQ(where_risen({1, 2, 3, 4}, {1.5, 1, 1, 5}, 1, 5, 0.1).value(), 3.1);
+  EXPECT_DOUBLE_EQ(where_risen({1, 2, 3, 4}, {1.5, 2, 1, 5}, 1, 5, 0.1).value(), 3.1);
+}
+
 TEST(WhereRisen, IsNothingWithoutARise) {
   EXPECT_FALSE(where_risen({1, 2, 3}, {1, 1, 1}, 1, 1, 0.5));
   EXPECT_FALSE(where_risen({1, 2, 3}, {1, 1.1, 1.2}, 1, 5, 0.5));
