@@ -21,17 +21,18 @@
 
 namespace attnscope::kernels {
 
-/// The blocks that an SM should hold at once; 0: the compiler decides. Six hide more of HBM's
-/// latency than the five that it decides on for 16-bit rows of up to 4,096 keys.
-constexpr int softmax_least_blocks(int threads, int elements, int width, ScoreFeatures features) {
-  const bool is_16_bit = width == 8;
-  return threads == 256 && elements == 16 && is_16_bit && !features.any() ? 6 : 0;
+/// The blocks that an SM must have registers for; 0: the compiler decides. Left to itself, it uses
+/// so many registers for aligned 16-bit rows of 2,049 to 4,096 keys without score features that
+/// only five fit on sm_90; six hide more of HBM's latency.
+constexpr int softmax_min_blocks(int threads, int elements, int width, ScoreFeatures features) {
+  const bool is_aligned_16_bit = width == 8;
+  return threads == 256 && elements == 16 && is_aligned_16_bit && !features.any() ? 6 : 0;
 }
 
 /// kThreads threads hold a row in registers, kElements each, in pieces of kWidth.
 template <typename T, int kThreads, int kElements, int kWidth, ScoreFeatures kFeatures>
 __global__ void __launch_bounds__(kThreads == 32 ? 128 : kThreads,
-                                  softmax_least_blocks(kThreads, kElements, kWidth, kFeatures))
+                                  softmax_min_blocks(kThreads, kElements, kWidth, kFeatures))
     softmax_forward(const SoftmaxParameters parameters) {
   using namespace device;
   constexpr int kPieces = kElements / kWidth;

@@ -42,10 +42,10 @@ std::optional<double> where_risen(const std::vector<double>& x, const std::vecto
                                   double low, double high, double fraction) {
   ATTNSCOPE_CHECK(x.size(), ==, y.size());
   const double threshold = low + fraction * (high - low);
-  const auto rises_to_it = [&](double before, double after) {
+  const auto reaches_threshold = [&](double before, double after) {
     return before < threshold && after >= threshold;
   };
-  const auto below = std::ranges::adjacent_find(y, rises_to_it);
+  const auto below = std::ranges::adjacent_find(y, reaches_threshold);
   if (below == y.end() || !(high > low)) return std::nullopt;
   const auto k = static_cast<std::size_t>(below - y.begin()) + 1;
   const double share = (threshold - y[k - 1]) / (y[k] - y[k - 1]);

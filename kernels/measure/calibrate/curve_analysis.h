@@ -13,9 +13,10 @@ namespace attnscope::kernels {
 /// chunk if it advances by `sms` chunks after each visit, cyclically.
 Index shared_chunks(Index wanted, Index sms);
 
-/// The x at which a curve first rises to `fraction` of the way from `low` to `high`, interpolated
-/// linearly between the point below it and the next one. Points above it at the beginning are no
-/// rise. Nothing if it never rises so far. `x` ascends and is as long as `y`.
+/// The x at which a curve first rises from below the threshold, `fraction` of the way from `low` to
+/// `high`, to at least the threshold; interpolated linearly between the two points. Points at the
+/// beginning that are not below it are passed over. Nothing if there is no such rise, or if `high`
+/// is not above `low`. `x` ascends and is as long as `y`.
 std::optional<double> where_risen(const std::vector<double>& x, const std::vector<double>& y,
                                   double low, double high, double fraction);
 

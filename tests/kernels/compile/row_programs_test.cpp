@@ -63,6 +63,14 @@ TEST(SoftmaxForwardProgram, HoldsARowInAsFewRegistersAsItNeeds) {
                                             {32768, DType::bf16, kScored, "1024, 32, 8,", 1024}});
 }
 
+TEST(SoftmaxForwardProgram, LeavesRegistersForSixBlocksOfRowsOf4096Keys) {
+  for (const DType dtype : {DType::bf16, DType::fp16}) {
+    const BlockProgram block = softmax_forward_program(row_problem(4096, dtype, "causal"));
+    expect_no_spill(block);
+    EXPECT_LE(6 * compiled(block).resources.registers * block.threads, 65536);
+  }
+}
+
 TEST(SoftmaxPrograms, TakeTheScoreFeaturesThatTheyStillCompute) {
   AttentionProblem problem = row_problem(256, DType::bf16, kScored);
   problem.score.soft_cap = 30.0;

@@ -61,14 +61,13 @@ TEST_F(CalibrateTest, EveryQuantityIsPositive) {
   }
 }
 
-TEST_F(CalibrateTest, L2IsFasterThanDramAndNoLargerThanItself) {
+TEST_F(CalibrateTest, L2IsNotSlowerThanDramAndNoLargerThanItself) {
   const double l2 = value("l2_read_bytes_per_s");
   EXPECT_GT(l2, value("dram_read_bytes_per_s"));
   EXPECT_GT(value("l2_read_private_bytes_per_s"), value("dram_read_bytes_per_s"));
-  // HBM3e takes writes as fast as the L2 before it: either may be ahead by the 2 % by which GPUs of
-  // one kind differ
+  // On an H200 the two rates are equal within 2 %
   EXPECT_GT(value("l2_write_bytes_per_s"), 0.95 * value("dram_write_bytes_per_s"));
-  expect_between(0.4 * l2, "l2_write_bytes_per_s", l2);
+  expect_between(0.4 * l2, "l2_write_bytes_per_s", 1.05 * l2);
   expect_between(8, "l2_read_bytes_per_cycle_per_sm", 128);
   expect_between(8, "l2_read_one_sm_bytes_per_cycle", 128);
   expect_between(1e10, "red_add_f32_bytes_per_s", 2 * l2);

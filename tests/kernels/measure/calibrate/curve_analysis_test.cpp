@@ -36,7 +36,8 @@ TEST(WhereRisen, IsTheFirstOfSeveralPlaces) {
   EXPECT_DOUBLE_EQ(where_risen({0, 1, 2, 3}, {0, 4, 0, 4}, 0, 4, 0.5).value(), 0.5);
 }
 
-TEST(WhereRisen, PassesOverPointsThatAreAboveAtTheBeginning) {
+TEST(WhereRisen, PassesOverPointsAtTheBeginningThatAreNotBelow) {
+  EXPECT_DOUBLE_EQ(where_risen({1, 2, 3, 4}, {3, 1, 1, 5}, 1, 5, 0.5).value(), 3.5);
   EXPECT_DOUBLE_EQ(where_risen({1, 2, 3, 4}, {1.5, 1, 1, 5}, 1, 5, 0.1).value(), 3.1);
   EXPECT_DOUBLE_EQ(where_risen({1, 2, 3, 4}, {1.5, 2, 1, 5}, 1, 5, 0.1).value(), 3.1);
 }
@@ -46,6 +47,7 @@ TEST(WhereRisen, IsNothingWithoutARise) {
   EXPECT_FALSE(where_risen({1, 2, 3}, {1, 1.1, 1.2}, 1, 5, 0.5));
   EXPECT_FALSE(where_risen({1, 2, 3}, {4, 4, 5}, 1, 5, 0.5));
   EXPECT_FALSE(where_risen({1, 2, 3}, {NAN, NAN, NAN}, 1, 5, 0.5));
+  EXPECT_FALSE(where_risen({1, 2, 3}, {1, NAN, 5}, 1, 5, 0.5));
 }
 
 /// Latencies of an L2 with two partitions: lines of half 0 are close to the SMs of half 0, and
