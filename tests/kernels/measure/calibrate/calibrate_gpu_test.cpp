@@ -61,13 +61,11 @@ TEST_F(CalibrateTest, EveryQuantityIsPositive) {
   }
 }
 
-TEST_F(CalibrateTest, L2IsNotSlowerThanDramAndNoLargerThanItself) {
+TEST_F(CalibrateTest, L2IsFasterThanDramAndNoLargerThanItself) {
   const double l2 = value("l2_read_bytes_per_s");
   EXPECT_GT(l2, value("dram_read_bytes_per_s"));
   EXPECT_GT(value("l2_read_private_bytes_per_s"), value("dram_read_bytes_per_s"));
-  // On an H200 the two rates are equal within 2 %
-  EXPECT_GT(value("l2_write_bytes_per_s"), 0.95 * value("dram_write_bytes_per_s"));
-  expect_between(0.4 * l2, "l2_write_bytes_per_s", 1.05 * l2);
+  EXPECT_GT(value("l2_write_bytes_per_s"), value("dram_write_bytes_per_s"));
   expect_between(8, "l2_read_bytes_per_cycle_per_sm", 128);
   expect_between(8, "l2_read_one_sm_bytes_per_cycle", 128);
   expect_between(1e10, "red_add_f32_bytes_per_s", 2 * l2);
