@@ -44,7 +44,7 @@ ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu
                                   {"parts", parts_json(launch.parts)}});
     }
   }
-  const std::string reason = why_not_calibrated(report, gpu);
+  const std::string reason = why_not_calibrated(report, gpu, Reader::file);
   json["calibrated"] = reason.empty();
   if (!reason.empty()) json["calibration_reason"] = reason;
   if (time_basis(report, gpu) == TimeBasis::what_if) json["what_if"] = true;
@@ -62,7 +62,8 @@ Lines time_lines(const SimulationReport& report, const GpuDescription& gpu) {
     }
   }
   if (!report.time || time_basis(report, gpu) != TimeBasis::calibrated) {
-    lines.push_back({report.time ? "  based on" : "time, predicted", time_basis_text(report, gpu)});
+    lines.push_back({report.time ? "  based on" : "time, predicted",
+                     time_basis_text(report, gpu, Reader::command_line)});
   }
   lines.push_back({"time, lower bound", seconds_text(report.bound_s)});
   lines.push_back({"bound by", std::string(to_string(report.bound_by))});

@@ -23,11 +23,13 @@ TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu);
 
 /// Why the prediction is not based on calibrated steps, or why there is none, in one clause; empty
 /// if it is.
-std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu);
+std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu,
+                               Reader reader);
 
 /// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with changed
 /// device values".
-std::string time_basis_text(const SimulationReport& report, const GpuDescription& gpu);
+std::string time_basis_text(const SimulationReport& report, const GpuDescription& gpu,
+                            Reader reader);
 
 /// The name of a part: "steps", "L2".
 std::string_view part_words(TimePart part);

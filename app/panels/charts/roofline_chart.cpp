@@ -173,7 +173,8 @@ class RooflineMaker {
       add_point(series, bytes, seconds, about);
       chart_.series.push_back(std::move(series));
     }
-    add_sample(predicted ? "predicted" : "bounds only: " + why_not_calibrated(model_, gpu_),
+    add_sample(predicted ? "predicted"
+                         : "bounds only: " + why_not_calibrated(model_, gpu_, Reader::screen),
                marker);
   }
 
@@ -275,7 +276,7 @@ ShownChart roofline_chart(const Roofline& roofline, const GpuDescription& gpu,
       "their FLOP per byte at each level: requested by thread blocks, served by L2, moved by "
       "DRAM.\nNo point can lie above the ceiling of its level. Measured ceilings are the "
       "calibration's: reads of L2 and of DRAM, and products on all SMs.\n" +
-      time_basis_text(model, gpu);
+      time_basis_text(model, gpu, Reader::screen);
   RooflineMaker maker(roofline, gpu, theme);
   using Sample = draw::LegendEntry::Sample;
   maker.add_points(measurements.find_comparable(model, gpu));

@@ -33,7 +33,7 @@ std::vector<TrafficFormula> formulas_of_all_heads(FormulaRequest request) {
 }
 
 PredictedTime predicted_time(const SimulationReport& report, const GpuDescription& gpu) {
-  return {report.time, time_basis(report, gpu), time_basis_text(report, gpu)};
+  return {report.time, time_basis(report, gpu), time_basis_text(report, gpu, Reader::screen)};
 }
 
 }  // namespace

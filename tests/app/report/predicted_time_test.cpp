@@ -83,17 +83,29 @@ TEST_F(PredictedTime, WithoutCalibratedStepsSaysWhy) {
   EXPECT_THAT(time->reason, HasSubstr("estimated from the rates of the units: the calibration"));
 }
 
+TEST_F(PredictedTime, WithoutCalibratedStepsNamesFieldsAsItsReaderDoes) {
+  Comparison comparison = predicted(1.0);
+  comparison.model.time->uncalibrated = field_name("head_dim") + " is 999";
+  const auto text = [&](Reader reader) { return time_basis_text(comparison.model, gpu_, reader); };
+  EXPECT_EQ(text(Reader::command_line), "estimated from the rates of the units: --head-dim is 999");
+  EXPECT_EQ(text(Reader::screen), "estimated from the rates of the units: d is 999");
+  EXPECT_EQ(why_not_calibrated(comparison.model, gpu_, Reader::file), "head_dim is 999");
+  comparison = compare(comparison.model, gpu_, comparison.run, h200_device());
+  EXPECT_THAT(comparison.find(Level::time, "time")->reason, HasSubstr("units: --head-dim is 999"));
+}
+
 TEST_F(PredictedTime, RestsOnWhatItSays) {
   const SimulationReport unpredicted = model_of(calibrated_run(), gpu_);
   EXPECT_EQ(time_basis(unpredicted, gpu_), TimeBasis::bounds_only);
-  EXPECT_EQ(why_not_calibrated(unpredicted, gpu_), "too many tiles to follow through L2");
-  EXPECT_EQ(time_basis_text(unpredicted, load_gpu("t4").value()),
+  EXPECT_EQ(why_not_calibrated(unpredicted, gpu_, Reader::file),
+            "too many tiles to follow through L2");
+  EXPECT_EQ(time_basis_text(unpredicted, load_gpu("t4").value(), Reader::file),
             "no prediction: the GPU is not calibrated");
 
   const GpuDescription smaller = with_what_if(gpu_, {.l2_bytes = 1'000'000}, "given");
   const SimulationReport what_if = predicted_model(smaller);
   EXPECT_EQ(time_basis(what_if, smaller), TimeBasis::what_if);
-  EXPECT_EQ(time_basis_text(what_if, smaller),
+  EXPECT_EQ(time_basis_text(what_if, smaller, Reader::file),
             "what if: the calibration of NVIDIA H200 SXM 141 GB, with changed device values");
   EXPECT_GT(what_if.dram.value().total.read_bytes,
             predicted_model(gpu_).dram.value().total.read_bytes);
