@@ -44,8 +44,8 @@ std::string needs_sm_90(const ProgramTarget& target) {
 BlockProgram read_once_program() {
   return stream_program("read_once");
 }
-BlockProgram write_once_program() {
-  return stream_program("write_once");
+BlockProgram write_parts_program() {
+  return stream_program("write_parts");
 }
 BlockProgram copy_once_program() {
   return stream_program("copy_once");
@@ -108,7 +108,7 @@ std::vector<KernelProgram> calibration_programs(const ProgramTarget& target) {
     if (benchmark.unavailable.empty()) add(benchmark.block);
   }
   for (const BlockProgram& block :
-       {read_once_program(), write_once_program(), copy_once_program(), read_visits(target).block,
+       {read_once_program(), write_parts_program(), copy_once_program(), read_visits(target).block,
         write_visits(target).block, add_visits(1, target).block, link_program(kLogLinesInL1),
         link_program(kLogLinesInDram), link_to_themselves_program(), follow_program(false),
         follow_program(true), follow_shared_program(), time_lines_program(target),

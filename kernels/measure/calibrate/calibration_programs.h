@@ -13,10 +13,10 @@ namespace attnscope::kernels {
 /// Why the GPU lacks instructions of compute capability 9.0 and newer; empty if it has them.
 std::string needs_sm_90(const ProgramTarget& target);
 
-/// Kernels that read, write or copy memory once, in blocks of kStreamBytes each.
+/// Kernels whose blocks each read, write or copy a part of kStreamBytes.
 inline constexpr Index kStreamBytes = Index{16} * 1024;
 BlockProgram read_once_program();
-BlockProgram write_once_program();
+BlockProgram write_parts_program();
 BlockProgram copy_once_program();
 
 /// A program of visit_in_turns(): one block on each SM visits chunks.

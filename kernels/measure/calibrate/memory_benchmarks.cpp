@@ -12,6 +12,41 @@ namespace {
 
 constexpr const char* kBytesPerSecond = "bytes/s";
 
+/// The rates of launches whose blocks each move a part of device memory, without the time of an
+/// empty launch.
+class Streams {
+ public:
+  explicit Streams(CalibrationRun& run) : run_(run) {
+    std::vector<double> samples;
+    samples.reserve(static_cast<std::size_t>(run.repeats()));
+    for (int n = 0; n < run.repeats(); ++n) {
+      samples.push_back(
+          run.event_time_s([&] { run.kernels().start(nothing_program(1), 1, run.stream()); }));
+    }
+    launch_s_ = median_of(std::move(samples));
+  }
+
+  /// The number of blocks that move 16 times as many bytes as L2 holds, and those bytes.
+  Index blocks() const { return ceil_div(16 * run_.l2_bytes(), kStreamBytes); }
+  Index bytes() const { return blocks() * kStreamBytes; }
+
+  double bytes_per_s(Index moved_bytes, const std::function<void()>& enqueue) const {
+    return static_cast<double>(moved_bytes) / (run_.event_time_s(enqueue) - launch_s_);
+  }
+  /// Writes bytes() to the first `region_bytes` of `to`, over and over if that is less.
+  double written_bytes_per_s(const DeviceBuffer& to, Index region_bytes) const {
+    const auto parts = static_cast<std::uint32_t>(region_bytes / kStreamBytes);
+    return bytes_per_s(bytes(), [&] {
+      run_.kernels().start(write_parts_program(), blocks(), run_.stream(),
+                           static_cast<uint4*>(to.data_dev()), parts);
+    });
+  }
+
+ private:
+  CalibrationRun& run_;
+  double launch_s_ = 0;
+};
+
 /// One block on each SM visits chunks of device memory: the launch and the lists of chunks.
 class Visits {
  public:
@@ -151,13 +186,12 @@ void measure_l2_rates(CalibrationRun& run, const Sms& sms, const DeviceBuffer& d
                 const auto times = shared.times(one, 1);
                 return static_cast<double>(reads.chunk_bytes) * one / median_cycles(times);
               });
-  const VisitProgram writes = write_visits(target);
-  Visits written(run, data, writes,
-                 turns_of(sms.together(), run.l2_bytes() / 16, writes.chunk_bytes));
-  const int writes_of_sm = written.visits_for(moved_bytes);
-  run.measure({"l2_write_bytes_per_s", kBytesPerSecond,
-               "stores of 16 bytes, to a sixteenth of L2 that all SMs write in turn"},
-              [&] { return written.bytes_per_s(writes_of_sm); });
+  const Streams streams(run);
+  run.measure(
+      {"l2_write_bytes_per_s", kBytesPerSecond,
+       "stores of 16 bytes, over and over to a sixteenth of L2; the time of an empty kernel "
+       "is subtracted"},
+      [&] { return streams.written_bytes_per_s(data, run.l2_bytes() / 16); });
 }
 
 void measure_additions(CalibrationRun& run, const Sms& sms, const DeviceBuffer& data) {
@@ -253,51 +287,34 @@ void add_capacities(CalibrationRun& run, const std::string& name, const std::str
 }  // namespace
 
 void measure_dram(CalibrationRun& run) {
-  constexpr Index kTimesL2 = 16;
-  const Index blocks = ceil_div(kTimesL2 * run.l2_bytes(), kStreamBytes);
-  const auto bytes = static_cast<std::size_t>(blocks * kStreamBytes);
-  DeviceBuffer from(bytes);
-  const DeviceBuffer to(bytes);
+  const Streams streams(run);
+  const Index blocks = streams.blocks(), bytes = streams.bytes();
+  DeviceBuffer from(static_cast<std::size_t>(bytes));
+  const DeviceBuffer to(static_cast<std::size_t>(bytes));
   const DeviceBuffer sink(static_cast<std::size_t>(blocks) * sizeof(BlockTime));
   auto* const to_dev = static_cast<uint4*>(to.data_dev());
-  auto* const from_dev = static_cast<uint4*>(from.data_dev());
+  const auto* const from_dev = static_cast<const uint4*>(from.data_dev());
   const auto stream = run.stream();
-  run.kernels().start(write_once_program(), blocks, stream, from_dev);
+  streams.written_bytes_per_s(from, bytes);
 
-  // A pass takes the time of a launch and of its bytes: measure the launch separately
-  const double launch_s = [&] {
-    std::vector<double> samples;
-    samples.reserve(static_cast<std::size_t>(run.repeats()));
-    for (int n = 0; n < run.repeats(); ++n) {
-      samples.push_back(
-          run.event_time_s([&] { run.kernels().start(nothing_program(1), 1, stream); }));
-    }
-    return median_of(std::move(samples));
-  }();
-  const auto rate = [&](double moved_bytes, const std::function<void()>& enqueue) {
-    return moved_bytes / (run.event_time_s(enqueue) - launch_s);
-  };
   const std::string of = fmt::format(
       "of {} MB, 16 times L2, by loads and stores of 16 bytes; the "
       "time of an empty kernel is subtracted",
       bytes / 1'000'000);
-  const auto moved = static_cast<double>(bytes);
   run.measure({"dram_read_bytes_per_s", kBytesPerSecond, "reads " + of}, [&] {
     run.session().conditioning().sweep_cache(run.session().stream());
-    return rate(moved, [&] {
-      run.kernels().start(read_once_program(), blocks, stream, static_cast<const uint4*>(from_dev),
+    return streams.bytes_per_s(bytes, [&] {
+      run.kernels().start(read_once_program(), blocks, stream, from_dev,
                           static_cast<BlockTime*>(sink.data_dev()));
     });
   });
-  run.measure({"dram_write_bytes_per_s", kBytesPerSecond, "writes " + of}, [&] {
-    return rate(moved, [&] { run.kernels().start(write_once_program(), blocks, stream, to_dev); });
-  });
+  run.measure({"dram_write_bytes_per_s", kBytesPerSecond, "writes " + of},
+              [&] { return streams.written_bytes_per_s(to, bytes); });
   run.measure({"dram_copy_bytes_per_s", kBytesPerSecond, "reads and writes, both counted, " + of},
               [&] {
                 run.session().conditioning().sweep_cache(run.session().stream());
-                return rate(2 * moved, [&] {
-                  run.kernels().start(copy_once_program(), blocks, stream, to_dev,
-                                      static_cast<const uint4*>(from_dev));
+                return streams.bytes_per_s(2 * bytes, [&] {
+                  run.kernels().start(copy_once_program(), blocks, stream, to_dev, from_dev);
                 });
               });
 }

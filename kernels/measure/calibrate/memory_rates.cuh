@@ -1,6 +1,6 @@
-/// Bandwidths: kernels that read, write or copy memory once, and kernels whose SMs visit chunks of
-/// it repeatedly. Accesses of 16 bytes bypass L1; the threads of a warp access neighbouring
-/// addresses.
+/// Bandwidths: kernels whose blocks each read, write or copy a part of memory, and kernels whose
+/// SMs visit chunks of it repeatedly. Accesses of 16 bytes bypass L1; the threads of a warp access
+/// neighbouring addresses.
 #pragma once
 
 #include "kernels/measure/calibrate/stopwatch.cuh"
@@ -14,20 +14,20 @@ __device__ inline uint32_t folded(const uint4& piece) {
   return piece.x ^ piece.y ^ piece.z ^ piece.w;
 }
 
-// Each block reads, writes or copies its part of the data, kBlockBytes.
+// Each block reads, writes or copies one part of the data, kBlockBytes.
 
-/// The first piece of a thread.
+/// The first piece of a thread in a part.
 template <int kThreads, int kBlockBytes>
-__device__ inline uint64_t first_piece() {
+__device__ inline uint64_t first_piece(uint32_t part) {
   static_assert(kBlockBytes == kThreads * kStreamPieces * 16);
-  return uint64_t{blockIdx.x} * (kBlockBytes / 16) + threadIdx.x;
+  return uint64_t{part} * (kBlockBytes / 16) + threadIdx.x;
 }
 
 /// Writes to `sink` only for contents that almost never occur.
 template <int kThreads, int kBlockBytes>
 __global__ void __launch_bounds__(kThreads)
     read_once(const uint4* __restrict__ data, BlockTime* __restrict__ sink) {
-  const uint64_t first = first_piece<kThreads, kBlockBytes>();
+  const uint64_t first = first_piece<kThreads, kBlockBytes>(blockIdx.x);
   uint4 pieces[kStreamPieces];
 #pragma unroll
   for (int n = 0; n < kStreamPieces; ++n) pieces[n] = __ldcg(&data[first + n * kThreads]);
@@ -37,12 +37,13 @@ __global__ void __launch_bounds__(kThreads)
   keep(sum, sink);
 }
 
+/// Block b writes part b modulo `parts`: each part once, or a few parts repeatedly.
 template <int kThreads, int kBlockBytes>
-__global__ void __launch_bounds__(kThreads) write_once(uint4* __restrict__ data) {
-  const uint64_t first = first_piece<kThreads, kBlockBytes>();
+__global__ void __launch_bounds__(kThreads) write_parts(uint4* __restrict__ data, uint32_t parts) {
+  const uint64_t first = first_piece<kThreads, kBlockBytes>(blockIdx.x % parts);
+  const uint32_t bits = (blockIdx.x * kThreads + threadIdx.x) * 0x9e3779b9u;
 #pragma unroll
   for (int n = 0; n < kStreamPieces; ++n) {
-    const auto bits = static_cast<uint32_t>(first) * 0x9e3779b9u;
     data[first + n * kThreads] = {bits, ~bits, bits + n, bits ^ n};
   }
 }
@@ -50,7 +51,7 @@ __global__ void __launch_bounds__(kThreads) write_once(uint4* __restrict__ data)
 template <int kThreads, int kBlockBytes>
 __global__ void __launch_bounds__(kThreads)
     copy_once(uint4* __restrict__ to, const uint4* __restrict__ from) {
-  const uint64_t first = first_piece<kThreads, kBlockBytes>();
+  const uint64_t first = first_piece<kThreads, kBlockBytes>(blockIdx.x);
   uint4 pieces[kStreamPieces];
 #pragma unroll
   for (int n = 0; n < kStreamPieces; ++n) pieces[n] = __ldcg(&from[first + n * kThreads]);
