@@ -50,7 +50,7 @@ struct TimePrediction {
   /// steps.
   double primitives_s = 0;
   /// In one clause, why steps are estimated from the rates of the units rather than calibrated;
-  /// empty if they are calibrated or there are none.
+  /// empty if they are calibrated or there are none. It names fields by field_name().
   std::string uncalibrated;
 
   PartSeconds parts() const {

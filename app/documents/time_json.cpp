@@ -44,7 +44,7 @@ ordered_json time_json(const SimulationReport& report, const GpuDescription& gpu
                                   {"parts", parts_json(launch.parts)}});
     }
   }
-  const std::string reason = why_not_calibrated(report, gpu, Reader::file);
+  const std::string reason = words(why_not_calibrated(report, gpu), Reader::file);
   json["calibrated"] = reason.empty();
   if (!reason.empty()) json["calibration_reason"] = reason;
   if (time_basis(report, gpu) == TimeBasis::what_if) json["what_if"] = true;

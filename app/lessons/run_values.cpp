@@ -10,6 +10,7 @@
 #include "app/lessons/run_documents.h"
 #include "app/report/compare.h"
 #include "app/report/kernel_dram.h"
+#include "app/report/time_words.h"
 
 namespace attnscope::lessons {
 
@@ -56,7 +57,7 @@ bool is_prediction(const Path& path) {
 
 /// Why the run has no such prediction; nothing if it has one.
 std::optional<Error> missing_prediction(const Path& path, const ordered_json& document,
-                                        const GpuDescription& gpu) {
+                                        const SimulationAnswer& answer) {
   if (!is_prediction(path)) return std::nullopt;
   if (is_traffic_of_dram(path)) {
     if (document.at("traffic").contains("dram")) return std::nullopt;
@@ -67,8 +68,8 @@ std::optional<Error> missing_prediction(const Path& path, const ordered_json& do
   if (time.contains("predicted_s") && (from_rates || time.value("calibrated", false))) {
     return std::nullopt;
   }
-  return unavailable("not calibrated for {}: {}", gpu.display_name,
-                     time.value("calibration_reason", "this run has no predicted time"));
+  return unavailable("not calibrated for {}: {}", answer.gpu.display_name,
+                     why_not_calibrated(answer.report, answer.gpu));
 }
 
 /// Why this GPU has no such rate; nothing if it has one, or if the path is a different one.
@@ -241,7 +242,7 @@ Result<Value> RunValues::value(const Path& path) {
     if (auto missing = missing_rate(path, document.value())) return *missing;
   }
   if (source == PathSource::predicted) {
-    if (auto missing = missing_prediction(path, document.value(), documents_->model->value().gpu))
+    if (auto missing = missing_prediction(path, document.value(), documents_->answer->value()))
       return *missing;
   }
   // These documents are separate from the simulation's: the path's first key has chosen the

@@ -136,7 +136,7 @@ void add_time(Comparison& comparison, const GpuDescription& gpu) {
   if (model.time || alone) {
     ComparisonLine predicted =
         line(Level::time, model.time ? std::optional(model.time->seconds) : std::nullopt);
-    if (model.time) predicted.uncalibrated = words(model.time->uncalibrated, Reader::command_line);
+    if (model.time) predicted.uncalibrated = model.time->uncalibrated;
     add_line(comparison, gpu, std::move(predicted));
   }
   if (!alone) add_line(comparison, gpu, line(Level::bound, model.bound_s));

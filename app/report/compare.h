@@ -50,7 +50,8 @@ struct ComparisonLine {
   std::optional<double> gap_percent;  ///< (recorded - modelled) / modelled, in percent
   /// The interval of a prediction whose run is in transition (DramPrediction).
   std::optional<std::pair<double, double>> transition;
-  /// Why the prediction is not based on calibrated steps; empty if it is.
+  /// Why the prediction is not based on calibrated steps; empty if it is. Like `reason`, it names
+  /// fields by field_name().
   std::string uncalibrated = {};
   /// A phrase instead of a ratio of numbers so small that it would mislead: "launch latency".
   std::string in_place_of_gap;

@@ -206,9 +206,9 @@ Table comparison_table(const Comparison& comparison, std::string_view kind) {
          quantity_cell(line, line.recorded, "unavailable"), unless_empty(line.unavailable),
          Cell(line.gap_percent, alone ? "" : gap_text(line)), interval ? Cell(true) : Cell(),
          interval ? Cell(interval->first) : Cell(), interval ? Cell(interval->second) : Cell(),
-         calibrated ? Cell() : Cell(false), unless_empty(line.uncalibrated),
-         unless_empty(line.in_place_of_gap), unless_empty(line.reason),
-         alone || !line.recorded ? line.unavailable : line.reason});
+         calibrated ? Cell() : Cell(false), unless_empty(words(line.uncalibrated, Reader::file)),
+         unless_empty(line.in_place_of_gap), unless_empty(words(line.reason, Reader::file)),
+         alone || !line.recorded ? line.unavailable : words(line.reason, Reader::command_line)});
   }
   return table;
 }

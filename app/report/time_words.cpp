@@ -46,11 +46,10 @@ TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu) 
   return changed ? TimeBasis::what_if : TimeBasis::calibrated;
 }
 
-std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu,
-                               Reader reader) {
-  if (report.time) return words(report.time->uncalibrated, reader);
+std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu) {
+  if (report.time) return report.time->uncalibrated;
   const auto calibration = load_calibration(gpu.name);
-  if (!calibration) return words(calibration.error(), reader);
+  if (!calibration) return calibration.error().message;
   if (!calibration.value()) return "the GPU is not calibrated";
   if (!report.dram) return "too many tiles to follow through L2";
   return "the calibration of the GPU is not complete";
@@ -66,9 +65,10 @@ std::string time_basis_text(const SimulationReport& report, const GpuDescription
       return fmt::format("what if: the calibration of {}, with changed device values",
                          gpu.display_name);
     case TimeBasis::estimated:
-      return "estimated from the rates of the units: " + why_not_calibrated(report, gpu, reader);
+      return "estimated from the rates of the units: " +
+             words(why_not_calibrated(report, gpu), reader);
     case TimeBasis::bounds_only:
-      return "no prediction: " + why_not_calibrated(report, gpu, reader);
+      return "no prediction: " + words(why_not_calibrated(report, gpu), reader);
   }
   return "";
 }

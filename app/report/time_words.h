@@ -21,10 +21,9 @@ constexpr std::array<std::string_view, 4> enum_names(TimeBasis) {
 }
 TimeBasis time_basis(const SimulationReport& report, const GpuDescription& gpu);
 
-/// Why the prediction is not based on calibrated steps, or why there is none, in one clause; empty
-/// if it is.
-std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu,
-                               Reader reader);
+/// Why the prediction is not based on calibrated steps, or why there is none, in one clause that
+/// names fields by field_name(); empty if it is.
+std::string why_not_calibrated(const SimulationReport& report, const GpuDescription& gpu);
 
 /// The basis as a sentence: "what if: the calibration of NVIDIA H200 SXM 141 GB, with changed
 /// device values".

@@ -44,7 +44,7 @@ struct FurtherLaunch {
 /// The way in which a kernel runs a pass.
 struct KernelCosts {
   std::optional<StepCosts> steps;  ///< of the launch with the products, if calibrated
-  std::string uncalibrated = {};   ///< why `steps` is missing, in one clause
+  std::string uncalibrated = {};   ///< TimePrediction::uncalibrated
   /// The rates at which `steps` were measured, if the prediction's rates differ: a what-if.
   std::optional<MachineRates> measured_rates = {};
   std::vector<Index> residency = {};  ///< the number of blocks of each launch that an SM holds at

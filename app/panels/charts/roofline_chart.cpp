@@ -173,8 +173,9 @@ class RooflineMaker {
       add_point(series, bytes, seconds, about);
       chart_.series.push_back(std::move(series));
     }
-    add_sample(predicted ? "predicted"
-                         : "bounds only: " + why_not_calibrated(model_, gpu_, Reader::screen),
+    add_sample(predicted
+                   ? "predicted"
+                   : "bounds only: " + words(why_not_calibrated(model_, gpu_), Reader::screen),
                marker);
   }
 

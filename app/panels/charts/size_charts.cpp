@@ -57,7 +57,7 @@ std::string gap_of_time(const SimulationReport& model, const GpuDescription& gpu
       time->gap_percent ? fmt::format("{:+.1f} %", *time->gap_percent) : time->in_place_of_gap;
   return fmt::format("\npredicted {}, recorded {}: {}{}{}", seconds_text(*time->modelled),
                      seconds_text(*time->recorded), gap, time->reason.empty() ? "" : "; ",
-                     time->reason);
+                     words(time->reason, Reader::screen));
 }
 
 bool of_time(ChartQuantity quantity) {

@@ -142,7 +142,7 @@ void add_seen(LedgerRow& row, const Total& total, const LedgerBasis& basis) {
   if (line->level != total.level) return;
   row.gap_percent = line->gap_percent;
   row.in_place_of_gap = line->in_place_of_gap;
-  row.gap_reason = line->reason;
+  row.gap_reason = words(line->reason, Reader::screen);
   row.gap_cause = line->cause;
 }
 

@@ -324,5 +324,19 @@ TEST(CheckLesson, AQuestionAboutTimeIsUnavailableWithoutACalibration) {
               HasSubstr("no combination of values gives an answer"));
 }
 
+TEST(CheckLesson, ATimeThatIsNotCalibratedNamesFieldsAsItsReaderDoes) {
+  const auto lesson = parsed(
+      R"({"schema": "attnscope.lesson/1", "title": "T",
+          "runs": {"a": {"set": {"algorithm": "flash2", "seq-len": 256, "head-dim": 300}}},
+          "steps": [{"say": "x", "ask": {"number": "?", "answer": "a.time.predicted_s"}}]})");
+  ASSERT_TRUE(lesson.ok());
+  auto runs = LessonRuns::create(lesson.value());
+  ASSERT_TRUE(runs.ok());
+  const auto truth = truth_of(*lesson.value().steps[0].ask, runs.value());
+  ASSERT_FALSE(truth.ok());
+  EXPECT_THAT(words(truth.error(), Reader::screen), HasSubstr(": d is 300; "));
+  EXPECT_THAT(words(truth.error(), Reader::command_line), HasSubstr(": --head-dim is 300; "));
+}
+
 }  // namespace
 }  // namespace attnscope::lessons

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "app/report/comparison_report.h"
 #include "app/report/kernel_time.h"
 #include "app/report/time_words.h"
@@ -83,22 +85,34 @@ TEST_F(PredictedTime, WithoutCalibratedStepsSaysWhy) {
   EXPECT_THAT(time->reason, HasSubstr("estimated from the rates of the units: the calibration"));
 }
 
+/// The text in JSON of the predicted time's line, in this column of a comparison.
+std::string time_cell(const Table& table, std::string_view key) {
+  const auto column = std::ranges::find(table.columns, key, &Column::key) - table.columns.begin();
+  for (const auto& row : table.rows) {
+    if (row[0].text(Unit::words) == "time") {
+      return row.at(static_cast<std::size_t>(column)).text(Unit::words);
+    }
+  }
+  return "";
+}
+
 TEST_F(PredictedTime, WithoutCalibratedStepsNamesFieldsAsItsReaderDoes) {
   Comparison comparison = predicted(1.0);
   comparison.model.time->uncalibrated = field_name("head_dim") + " is 999";
   const auto text = [&](Reader reader) { return time_basis_text(comparison.model, gpu_, reader); };
   EXPECT_EQ(text(Reader::command_line), "estimated from the rates of the units: --head-dim is 999");
   EXPECT_EQ(text(Reader::screen), "estimated from the rates of the units: d is 999");
-  EXPECT_EQ(why_not_calibrated(comparison.model, gpu_, Reader::file), "head_dim is 999");
   comparison = compare(comparison.model, gpu_, comparison.run, h200_device());
-  EXPECT_THAT(comparison.find(Level::time, "time")->reason, HasSubstr("units: --head-dim is 999"));
+  const Table table = comparison_table(comparison, "comparison");
+  EXPECT_THAT(to_text(table), HasSubstr("units: --head-dim is 999"));
+  EXPECT_EQ(time_cell(table, "calibration_reason"), "head_dim is 999");
+  EXPECT_THAT(time_cell(table, "reason"), HasSubstr("units: head_dim is 999"));
 }
 
 TEST_F(PredictedTime, RestsOnWhatItSays) {
   const SimulationReport unpredicted = model_of(calibrated_run(), gpu_);
   EXPECT_EQ(time_basis(unpredicted, gpu_), TimeBasis::bounds_only);
-  EXPECT_EQ(why_not_calibrated(unpredicted, gpu_, Reader::file),
-            "too many tiles to follow through L2");
+  EXPECT_EQ(why_not_calibrated(unpredicted, gpu_), "too many tiles to follow through L2");
   EXPECT_EQ(time_basis_text(unpredicted, load_gpu("t4").value(), Reader::file),
             "no prediction: the GPU is not calibrated");
 
