@@ -82,7 +82,7 @@ def check(ours, causal):
     """Errors against attention in fp64 of one head's first and last rows: every kernel of ours, and
     of the unfused computation of the same rows."""
     first = next(iter(ours.values()))
-    q, k, v = first.inputs.values()
+    q, k, v = (first.inputs[name] for name in "qkv")
     rows = torch.arange(q.shape[2], device=q.device)
     rows = torch.cat([rows[:64], rows[-64:]]).unique()
     head = (slice(-1, None), slice(-1, None))
@@ -106,7 +106,7 @@ def check_gradients(ours, causal):
     """Errors against gradients in fp64 of the last head of K and V and of the query heads that read
     it: every kernel of ours, and the unfused computation."""
     first = next(iter(ours.values()))
-    q, k, v, dO = *first.inputs.values(), first.dO
+    q, k, v, dO = *(first.inputs[name] for name in "qkv"), first.dO
     n, group, last = q.shape[2], last_group(q, k), (slice(-1, None), slice(-1, None))
     inputs = (q[group], k[last], v[last], dO[group])
     hidden = is_causal_hidden(torch.arange(n, device="cuda"), n, "cuda") if causal else None

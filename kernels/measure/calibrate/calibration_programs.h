@@ -13,7 +13,7 @@ namespace attnscope::kernels {
 /// Why the GPU lacks instructions of compute capability 9.0 and newer; empty if it has them.
 std::string needs_sm_90(const ProgramTarget& target);
 
-/// Kernels whose blocks each read, write or copy a part of kStreamBytes.
+/// Kernels whose blocks each read, write or copy one part of kStreamBytes bytes.
 inline constexpr Index kStreamBytes = Index{16} * 1024;
 BlockProgram read_once_program();
 BlockProgram write_parts_program();

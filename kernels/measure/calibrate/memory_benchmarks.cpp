@@ -11,12 +11,13 @@ namespace attnscope::kernels {
 namespace {
 
 constexpr const char* kBytesPerSecond = "bytes/s";
+constexpr Index kTimesL2 = 16;  ///< the bytes that a launch moves, as a multiple of L2's capacity
 
-/// The rates of launches whose blocks each move a part of device memory, without the time of an
-/// empty launch.
-class Streams {
+/// Rates of launches whose blocks each move one part of device memory; the time of an empty launch
+/// is subtracted.
+class Transfers {
  public:
-  explicit Streams(CalibrationRun& run) : run_(run) {
+  explicit Transfers(CalibrationRun& run) : run_(run) {
     std::vector<double> samples;
     samples.reserve(static_cast<std::size_t>(run.repeats()));
     for (int n = 0; n < run.repeats(); ++n) {
@@ -26,20 +27,21 @@ class Streams {
     launch_s_ = median_of(std::move(samples));
   }
 
-  /// The number of blocks that move 16 times as many bytes as L2 holds, and those bytes.
-  Index blocks() const { return ceil_div(16 * run_.l2_bytes(), kStreamBytes); }
+  /// The number of blocks that move kTimesL2 times as many bytes as L2 holds, and those bytes.
+  Index blocks() const { return ceil_div(kTimesL2 * run_.l2_bytes(), kStreamBytes); }
   Index bytes() const { return blocks() * kStreamBytes; }
 
   double bytes_per_s(Index moved_bytes, const std::function<void()>& enqueue) const {
     return static_cast<double>(moved_bytes) / (run_.event_time_s(enqueue) - launch_s_);
   }
-  /// Writes bytes() to the first `region_bytes` of `to`, over and over if that is less.
+  /// Enqueues stores of bytes() to the first `region_bytes` of `to`, over and over if that is less.
+  void write(const DeviceBuffer& to, Index region_bytes) const {
+    const Index parts = std::max(region_bytes / kStreamBytes, Index{1});
+    run_.kernels().start(write_parts_program(), blocks(), run_.stream(),
+                         static_cast<uint4*>(to.data_dev()), static_cast<std::uint32_t>(parts));
+  }
   double written_bytes_per_s(const DeviceBuffer& to, Index region_bytes) const {
-    const auto parts = static_cast<std::uint32_t>(region_bytes / kStreamBytes);
-    return bytes_per_s(bytes(), [&] {
-      run_.kernels().start(write_parts_program(), blocks(), run_.stream(),
-                           static_cast<uint4*>(to.data_dev()), parts);
-    });
+    return bytes_per_s(bytes(), [&] { write(to, region_bytes); });
   }
 
  private:
@@ -161,7 +163,7 @@ constexpr Index kMostOfL2 = 3;  ///< the largest working set of L2's curves, as 
 
 void measure_l2_rates(CalibrationRun& run, const Sms& sms, const DeviceBuffer& data) {
   const ProgramTarget& target = run.target();
-  const Index quarter = run.l2_bytes() / 4, moved_bytes = 16 * run.l2_bytes();
+  const Index quarter = run.l2_bytes() / 4, moved_bytes = kTimesL2 * run.l2_bytes();
   const VisitProgram reads = read_visits(target);
   Visits shared(run, data, reads, turns_of(sms.together(), quarter, reads.chunk_bytes));
   const int visits = shared.visits_for(moved_bytes);
@@ -186,12 +188,12 @@ void measure_l2_rates(CalibrationRun& run, const Sms& sms, const DeviceBuffer& d
                 const auto times = shared.times(one, 1);
                 return static_cast<double>(reads.chunk_bytes) * one / median_cycles(times);
               });
-  const Streams streams(run);
+  const Transfers transfers(run);
   run.measure(
       {"l2_write_bytes_per_s", kBytesPerSecond,
        "stores of 16 bytes, over and over to a sixteenth of L2; the time of an empty kernel "
        "is subtracted"},
-      [&] { return streams.written_bytes_per_s(data, run.l2_bytes() / 16); });
+      [&] { return transfers.written_bytes_per_s(data, run.l2_bytes() / 16); });
 }
 
 void measure_additions(CalibrationRun& run, const Sms& sms, const DeviceBuffer& data) {
@@ -287,33 +289,33 @@ void add_capacities(CalibrationRun& run, const std::string& name, const std::str
 }  // namespace
 
 void measure_dram(CalibrationRun& run) {
-  const Streams streams(run);
-  const Index blocks = streams.blocks(), bytes = streams.bytes();
-  DeviceBuffer from(static_cast<std::size_t>(bytes));
+  const Transfers transfers(run);
+  const Index blocks = transfers.blocks(), bytes = transfers.bytes();
+  const DeviceBuffer from(static_cast<std::size_t>(bytes));
   const DeviceBuffer to(static_cast<std::size_t>(bytes));
   const DeviceBuffer sink(static_cast<std::size_t>(blocks) * sizeof(BlockTime));
   auto* const to_dev = static_cast<uint4*>(to.data_dev());
   const auto* const from_dev = static_cast<const uint4*>(from.data_dev());
   const auto stream = run.stream();
-  streams.written_bytes_per_s(from, bytes);
+  transfers.write(from, bytes);
 
   const std::string of = fmt::format(
-      "of {} MB, 16 times L2, by loads and stores of 16 bytes; the "
-      "time of an empty kernel is subtracted",
-      bytes / 1'000'000);
+      "of {} MB, {} times L2, by loads and stores of 16 bytes; the time of an empty kernel is "
+      "subtracted",
+      bytes / 1'000'000, kTimesL2);
   run.measure({"dram_read_bytes_per_s", kBytesPerSecond, "reads " + of}, [&] {
     run.session().conditioning().sweep_cache(run.session().stream());
-    return streams.bytes_per_s(bytes, [&] {
+    return transfers.bytes_per_s(bytes, [&] {
       run.kernels().start(read_once_program(), blocks, stream, from_dev,
                           static_cast<BlockTime*>(sink.data_dev()));
     });
   });
   run.measure({"dram_write_bytes_per_s", kBytesPerSecond, "writes " + of},
-              [&] { return streams.written_bytes_per_s(to, bytes); });
+              [&] { return transfers.written_bytes_per_s(to, bytes); });
   run.measure({"dram_copy_bytes_per_s", kBytesPerSecond, "reads and writes, both counted, " + of},
               [&] {
                 run.session().conditioning().sweep_cache(run.session().stream());
-                return streams.bytes_per_s(2 * bytes, [&] {
+                return transfers.bytes_per_s(2 * bytes, [&] {
                   run.kernels().start(copy_once_program(), blocks, stream, to_dev, from_dev);
                 });
               });

@@ -16,7 +16,7 @@ __device__ inline uint32_t folded(const uint4& piece) {
 
 // Each block reads, writes or copies one part of the data, kBlockBytes.
 
-/// The first piece of a thread in a part.
+/// The index of the thread's first piece of this part.
 template <int kThreads, int kBlockBytes>
 __device__ inline uint64_t first_piece(uint32_t part) {
   static_assert(kBlockBytes == kThreads * kStreamPieces * 16);

@@ -66,6 +66,7 @@ TEST_F(CalibrateTest, L2IsFasterThanDramAndNoLargerThanItself) {
   EXPECT_GT(l2, value("dram_read_bytes_per_s"));
   EXPECT_GT(value("l2_read_private_bytes_per_s"), value("dram_read_bytes_per_s"));
   EXPECT_GT(value("l2_write_bytes_per_s"), value("dram_write_bytes_per_s"));
+  EXPECT_LT(value("l2_write_bytes_per_s"), l2);
   expect_between(8, "l2_read_bytes_per_cycle_per_sm", 128);
   expect_between(8, "l2_read_one_sm_bytes_per_cycle", 128);
   expect_between(1e10, "red_add_f32_bytes_per_s", 2 * l2);

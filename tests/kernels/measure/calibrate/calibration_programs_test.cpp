@@ -183,6 +183,10 @@ TEST(CalibrationPrograms, AccessMemoryInTheirLoops) {
   EXPECT_EQ(loop_of(follow_shared_program())[opcode::kLds], 8);
 }
 
+TEST(CalibrationPrograms, WriteAPartWithFourStoresPerThread) {
+  EXPECT_EQ(std::ranges::count(opcodes_of(compiled(write_parts_program())), opcode::kStg), 4);
+}
+
 TEST(OperationBenchmarks, WithoutHoppersInstructionsSaySo) {
   for (const char* compute_capability : {"8.0", "8.9", "10.0"}) {
     const ProgramTarget target = target_of(compute_capability, 99);
