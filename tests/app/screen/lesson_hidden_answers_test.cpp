@@ -23,7 +23,7 @@ namespace {
 /// The numbers in the text as a student would type them, with the unit that follows.
 std::vector<std::string> numbers_in(const std::string& words) {
   static const std::regex number(
-      R"(\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?([kMGT]?i?B|bytes|us|µs|ms|s)\b)?)");
+      R"(\d[\d,]*(\.\d+)?(e[-+]?\d+)?( ?(%|([kMGT]?i?B|bytes|us|µs|ms|s)\b))?)");
   std::vector<std::string> numbers;
   for (std::sregex_iterator it(words.begin(), words.end(), number), end; it != end; ++it) {
     std::string typed = it->str();
