@@ -79,8 +79,7 @@ Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec) {
 
 namespace {
 
-/// Rejects choices that only the model has: they change the algorithm's order of tiles, not the
-/// modelled GPU or the way it is counted.
+/// Rejects choices that only the model has: they change the algorithm's order of tiles.
 std::optional<Error> check_choices(const RunSpec& spec) {
   for (const RunField& field : run_fields()) {
     RunSpec plain = spec;
@@ -97,11 +96,23 @@ std::optional<Error> check_choices(const RunSpec& spec) {
   return std::nullopt;
 }
 
-/// If the run has two programs, rejects switches that its program does not have: the other program
-/// never replaces it silently. The tiling that a Hopper GPU would use without switches
-/// decides which program that is.
-std::optional<Error> check_program(const ResolvedRun& run) {
+/// One pass of a spec that requests both, without the switches that only the other pass has.
+RunSpec spec_of_pass(RunSpec spec, PassKind pass) {
+  if (const KernelInfo* const kernel = find_kernel(spec.algorithm)) {
+    std::erase_if(spec.switches, [&](const auto& given) {
+      return kernel->has_knob(given.first, PassKind::both) && !kernel->has_knob(given.first, pass);
+    });
+  }
+  spec.pass = pass;
+  return spec;
+}
+
+}  // namespace
+
+std::optional<Error> check_program(const ResolvedRun& run, const ProgramTarget& target) {
+  if (run.asked.switches.empty()) return std::nullopt;
   const Knobs knobs = knobs_of(run.asked);
+  const bool lacks_hopper = !target.compute_capability.empty() && !target.has_hopper_instructions();
   ResolvedRun plain = run;
   plain.asked.switches.clear();
   const ResolvedRun there =
@@ -116,11 +127,11 @@ std::optional<Error> check_program(const ResolvedRun& run) {
           "instructions=mma to run the other program",
           to_string(run.pass()), name);
     }
-    if (!hopper && find_knob(name)->hopper_only) {
+    if ((!hopper || lacks_hopper) && find_knob(name)->hopper_only) {
       return not_applicable("switches",
                             "{} is a switch of the program with Hopper's instructions, which does "
-                            "not run this {} pass",
-                            name, to_string(run.pass()));
+                            "not run this {} pass{}",
+                            name, to_string(run.pass()), hopper ? " on this GPU" : "");
     }
   }
   if (!hopper || has_hopper_program(there, knobs)) return std::nullopt;
@@ -130,19 +141,6 @@ std::optional<Error> check_program(const ResolvedRun& run) {
                        "run the other program",
                        knobs.stages, there.tiling.Br, there.tiling.Bc);
 }
-
-/// One pass of a spec that requests both, without the switches that only the other pass has.
-RunSpec spec_of_pass(RunSpec spec, PassKind pass) {
-  if (const KernelInfo* const kernel = find_kernel(spec.algorithm)) {
-    std::erase_if(spec.switches, [&](const auto& given) {
-      return kernel->has_knob(given.first, PassKind::both) && !kernel->has_knob(given.first, pass);
-    });
-  }
-  spec.pass = pass;
-  return spec;
-}
-
-}  // namespace
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,
                                  const AttentionProblem& problem, const ProgramTarget& target) {
@@ -174,7 +172,7 @@ Result<ResolvedRun> resolve(const RunSpec& spec, const ProgramTarget& target) {
   if (auto error = draw_block_mask(run)) return *error;
   if (auto error = supports(run, target)) return *error;
   run = run_on_gpu(std::move(run), target);
-  if (auto error = check_program(run)) return *error;
+  if (auto error = check_program(run, target)) return *error;
   return run;
 }
 

@@ -41,6 +41,10 @@ Result<std::vector<ResolvedRun>> resolve_passes(const RunSpec& spec,
 /// switch or value, or is in fp32.
 Result<std::map<std::string, std::string>> check_switches(const RunSpec& spec);
 
+/// Nothing if the program that the target runs has the run's switches, else invalid_request: the
+/// other one never replaces it silently. Without a compute capability, the target is a Hopper GPU.
+std::optional<Error> check_program(const ResolvedRun& run, const ProgramTarget& target);
+
 /// Nothing if the kernel supports the run, in its tiling on the target, else invalid_request with
 /// one line: the rejected choice, the reason, and what the kernel accepts.
 std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& target = {});

@@ -168,13 +168,13 @@ std::string block_limit(const ResolvedRun& run) {
       block.shared_bytes, kMostSharedBytes);
 }
 
-/// Checks that a thread block can compute the run's tiles.
-std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& target) {
+/// Checks that a thread block can compute the run's tiles; `own`: the default on the run's GPU.
+std::optional<Error> check_tiling(const ResolvedRun& run, std::optional<Tiling> own) {
   const KernelInfo& kernel = kernel_of(run);
   const AttentionProblem& problem = run.problem;
   const Tiling& tiling = run.tiling;
   if (kernel.pass(run.pass()).uses_cublas()) {
-    if (tiling == default_tiling(run, target)) return std::nullopt;
+    if (tiling == own) return std::nullopt;
     return not_applicable(
         "Br",
         "kernel {} cannot use tiles of {}x{}: cuBLAS chooses the tiles of its products; leave "
@@ -183,7 +183,6 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& t
   }
   const std::string limit = block_limit(run);
   if (limit.empty()) return std::nullopt;
-  const Tiling own = default_tiling(run, target).value();
   const std::string features = features_text(problem);
   return invalid_field(ErrorCode::does_not_fit, "Br",
                        "kernel {}, {}, cannot compute tiles of {}x{} for {} at {} {}{}{}: {}; {}",
@@ -191,7 +190,7 @@ std::optional<Error> check_tiling(const ResolvedRun& run, const ProgramTarget& t
                        to_string(problem.dtype), field_name("head_dim"), problem.d,
                        features.empty() ? "" : " with ", features, limit,
                        tiling == own ? "choose other tiles or switches"
-                                     : fmt::format("its default is {}x{}", own.Br, own.Bc));
+                                     : fmt::format("its default is {}x{}", own->Br, own->Bc));
 }
 
 }  // namespace
@@ -205,7 +204,7 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
   const ProgramTarget others{.shared_bytes_per_block = target.shared_bytes_per_block};
   const ResolvedRun tiled = run_on_gpu(run, others);
   if (auto error = check_block_mask(tiled)) return error;
-  if (auto error = check_tiling(tiled, others)) return error;
+  if (auto error = check_tiling(tiled, default_tiling(run, target))) return error;
   return check_listed_tiles(run);
 }
 

@@ -146,8 +146,9 @@ inline std::string print_switches(const RunSpec& spec) {
 
 inline bool parse_switches(std::string_view text, RunSpec& spec) {
   std::map<std::string, std::string> switches;
-  while (!text.empty()) {
+  for (bool more = !text.empty(); more;) {
     const std::string_view one = text.substr(0, text.find(','));
+    more = one.size() < text.size();
     text.remove_prefix(std::min(text.size(), one.size() + 1));
     const std::size_t equals = one.find('=');
     if (equals == 0 || equals == one.npos || equals + 1 == one.size()) return false;

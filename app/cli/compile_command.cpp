@@ -127,6 +127,20 @@ Result<std::string> architecture_for(const GivenOptions& given, const GpuDescrip
   return architecture;
 }
 
+/// Nothing if the GPU has the shared memory that a thread block of the launch needs.
+std::optional<Error> check_shared_memory(const kernels::LaunchProgram& launch,
+                                         const ResolvedRun& run, const GpuDescription& gpu,
+                                         const kernels::ProgramTarget& target) {
+  const Index needed = launch.block.shared_bytes, most = target.shared_bytes_per_block;
+  if (needed <= most) return std::nullopt;
+  return invalid_field(
+      ErrorCode::does_not_fit, "Br",
+      "with tiles of {}x{}, a thread block needs {} bytes of shared memory; on {} it has at most "
+      "{}; choose smaller tiles{}",
+      run.tiling.Br, run.tiling.Bc, needed, gpu.display_name, most,
+      run.asked.switches.empty() ? "" : " or other switches");
+}
+
 Result<Answer> answer_compile(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto ptx_file, parse_output(given, "ptx"));
   ATTNSCOPE_TRY(const auto cubin_file, parse_output(given, "cubin"));
@@ -153,6 +167,9 @@ Result<Answer> answer_compile(const GivenOptions& given) {
   std::vector<kernels::LaunchProgram> launches = kernels::programs_of(run, target);
   const kernels::LaunchProgram* main_launch = kernels::launch_with_products(launches);
   if (main_launch == nullptr) main_launch = &launches.front();
+  for (const kernels::LaunchProgram& launch : launches) {
+    if (auto error = check_shared_memory(launch, run, gpu, target)) return *error;
+  }
   for (kernels::LaunchProgram& launch : launches) {
     show_progress(fmt::format("compiling {} for {}", launch.launch, architecture));
     launch.block.program.architecture = architecture;

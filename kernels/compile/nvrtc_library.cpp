@@ -30,12 +30,11 @@ std::optional<CudaVersion> driver_version() {
 
 std::string build_of(const NvrtcLibrary& nvrtc) {
   Dl_info info{};
-  std::string file;
-  if (dladdr(reinterpret_cast<const void*>(nvrtc.get_version), &info) != 0) {
-    std::error_code error;
-    file = std::filesystem::canonical(info.dli_fname, error).filename().string();
-  }
-  return fmt::format("{} {}", to_string(nvrtc.version), file);
+  if (dladdr(reinterpret_cast<const void*>(nvrtc.get_version), &info) == 0) info.dli_fname = "";
+  std::error_code error;
+  const auto file = std::filesystem::canonical(info.dli_fname, error);
+  return fmt::format("{} {} {}", to_string(nvrtc.version), file.filename().string(),
+                     std::filesystem::file_size(file, error));
 }
 
 constexpr std::string_view kPtxPrefix = "compute_";

@@ -26,7 +26,7 @@ struct NvrtcLibrary {
   SharedLibrary library;
   CudaVersion version = {};
   std::vector<int> architectures = {};  ///< that it compiles for; 90 is compute capability 9.0
-  std::string build = {};  ///< "13.0 libnvrtc.so.13.0.88": the version and the library's file
+  std::string build = {};  ///< "13.0 libnvrtc.so.13 110242032": version, file and its size
 
   using Program = void*;
   /// The functions that return the size of one of a program's texts, and copy it.

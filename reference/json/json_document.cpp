@@ -304,7 +304,8 @@ std::optional<Error> check_schema(const json& document, std::string_view name, i
 namespace {
 
 [[noreturn]] void wrong_type(const std::string& path, const char* expected, const json& value) {
-  throw JsonFieldError("{}: expected {}, found {}", path, expected, value.type_name());
+  const char* const colon = path.empty() ? "" : ": ";
+  throw JsonFieldError("{}{}expected {}, found {}", path, colon, expected, value.type_name());
 }
 
 }  // namespace

@@ -209,6 +209,7 @@ Options parse(int argc, char** argv) {
     } else if (word.starts_with(kThreads)) {
       const std::string_view number = word.substr(kThreads.size());
       std::from_chars(number.data(), number.data() + number.size(), options.threads);
+      options.threads = std::max(1u, options.threads);
     } else {
       options.capabilities.push_back(word);
     }

@@ -162,5 +162,26 @@ TEST(Knobs, OfHoppersForwardProgramAreNotTheOthers) {
   EXPECT_TRUE(resolve(spec).ok());
 }
 
+TEST(Knobs, OfHoppersProgramAreRefusedWhereItDoesNotRun) {
+  RunSpec spec = spec_with({{"overlap", "off"}});
+  spec.problem.d = 128;
+  const ProgramTarget hopper{"9.0"}, other{"8.0"};
+  for (const char* name : {"overlap", "ping-pong", "schedule", "heads", "trim", "exp"}) {
+    spec.switches = {{name, std::string(find_knob(name)->values[1].name)}};
+    ASSERT_TRUE(resolve(spec, hopper).ok()) << name;
+    const auto run = resolve(spec, other);
+    ASSERT_FALSE(run.ok()) << name;
+    EXPECT_EQ(run.error().field, "switches");
+    EXPECT_THAT(run.error().message, HasSubstr("which does not run this forward pass on this GPU"));
+    EXPECT_TRUE(check_program(resolve(spec).value(), other)) << name;
+    EXPECT_FALSE(check_program(resolve(spec).value(), hopper)) << name;
+  }
+  spec.switches = {{"warps", "8"}};
+  EXPECT_THAT(refusal(spec), HasSubstr("add instructions=mma"));
+  EXPECT_FALSE(resolve(spec, other).ok());  // the same switches describe a run on every GPU
+  spec.switches["instructions"] = "mma";
+  EXPECT_TRUE(resolve(spec, other).ok());
+}
+
 }  // namespace
 }  // namespace attnscope::kernels

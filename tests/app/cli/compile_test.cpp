@@ -183,6 +183,12 @@ TEST_F(CompileCommand, SaysWhyNothingIsCompiled) {
   refused("--algorithm flash2 --gpu t4", 1, "NVIDIA T4 has compute capability 7.5");
   refused("--algorithm flash2 --block-rows 100 --block-cols 100", 2, "100x100");
   refused("--algorithm flash2 --ptx no/such/folder/k.ptx", 2, "--ptx");
+  const std::string wide = "--algorithm flash2 --head-dim 128 ";
+  refused(wide + "--block-rows 128 --block-cols 128 --gpu rtx4090", 2,
+          "with tiles of 128x128, a thread block needs 163840 bytes of shared memory; on NVIDIA "
+          "GeForce RTX 4090 it has at most 101376");
+  refused(wide + "--block-rows 256 --block-cols 256", 2, "its default is 128x128");
+  refused(wide + "--gpu a100-80gb --knob overlap=off", 2, "does not run this forward pass on");
 }
 
 TEST_F(CompileCommand, SwitchesAreListedAndChangeTheKernel) {
@@ -205,6 +211,8 @@ TEST_F(CompileCommand, SwitchesAreListedAndChangeTheKernel) {
   EXPECT_EQ(unknown.status, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean 'stages'?"));
   EXPECT_THAT(run(words + " --knob stages").err, HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(run(words + " --knob stages=1,").err, HasSubstr("NAME=VALUE"));
+  EXPECT_THAT(run(words + " --knob stages=1 --knob stages=3").err, HasSubstr("each name once"));
 }
 
 }  // namespace

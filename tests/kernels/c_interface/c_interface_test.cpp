@@ -105,6 +105,7 @@ TEST(CInterface, FieldsOfEveryPartOfADescriptionCount) {
 TEST(CInterface, RefusesWhatNoKernelRunsInOneLine) {
   EXPECT_THAT(refusal(described("flash2", R"("mask": "diagonal",)")), HasSubstr("diagonal"));
   EXPECT_THAT(refusal(described("flash9")), HasSubstr("flash9"));
+  EXPECT_THAT(refusal("[]"), StrEq("expected an object, found array"));
   EXPECT_THAT(refusal(described("flash1", "", R"("pass": "both",)")), HasSubstr("pass"));
   EXPECT_THAT(refusal(R"({"problem": {"seq_len": 64, "head_dim": 300}})"), HasSubstr("head_dim"));
   EXPECT_THAT(refusal(described("flash2", R"("softcap": -1,)")), HasSubstr("softcap"));

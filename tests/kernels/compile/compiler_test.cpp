@@ -164,6 +164,14 @@ TEST(KernelCompiler, CompilesOnceThenReadsTheDiskAndItsMemory) {
   EXPECT_LT(took.count(), 0.05);
 }
 
+TEST(KernelCompiler, TheBuildOfNvrtcHasTheSizeOfItsFile) {
+  const std::string& build = nvrtc().value().build;
+  EXPECT_THAT(build, ::testing::StartsWith(fmt::format("{}.", nvrtc().value().version.major)));
+  EXPECT_THAT(build, ::testing::HasSubstr(" libnvrtc"));
+  const std::string size = build.substr(build.rfind(' ') + 1);
+  EXPECT_GT(std::stoull(size), 1'000'000u) << build;
+}
+
 TEST(KernelCompiler, CompilesAgainIfTheEntryOnDiskHoldsNoKernelOrOneOfAnotherLayout) {
   const test::TempDir dir;
   const KernelProgram program = small_flash2();

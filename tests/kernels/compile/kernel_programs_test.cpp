@@ -3,6 +3,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/default_tilings.h"
+#include "kernels/resolve.h"
 #include "tests/kernels/compile/compiled_block.h"
 
 namespace attnscope::kernels {
@@ -163,6 +164,40 @@ TEST(KnobPrograms, AreOtherCodeForEachValue) {
   EXPECT_FALSE(has_hopper_program(run, {.hopper = 0}));
   EXPECT_TRUE(has_hopper_program(run, {.visit_hidden = 1}));
 }
+
+/// What a run without further choices launches on a Hopper GPU, in bf16.
+class DefaultPrograms : public ::testing::TestWithParam<Index> {};
+
+TEST_P(DefaultPrograms, OfEveryKernelAndPassAreCompiledWithoutSpills) {
+  const ProgramTarget hopper{"9.0"};
+  std::vector<KernelProgram> programs;
+  for (const KernelInfo& kernel : catalog()) {
+    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
+      if (!takes_pass(kernel, pass, DType::bf16)) continue;
+      for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+        RunSpec spec{.problem = problem_of(GetParam(), mask), .pass = pass};
+        spec.algorithm = spec.kernel = kernel.name;
+        if (kernel.takes_block_mask) spec.block_mask = parse_block_pattern("uniform:0.5").value();
+        const auto run = resolve(spec, hopper);
+        ASSERT_TRUE(run.ok()) << kernel.name << ": " << run.error().message;
+        for (const LaunchProgram& launch : programs_of(run.value(), hopper)) {
+          programs.push_back(launch.block.program);
+          programs.back().architecture = "sm_90a";
+        }
+      }
+    }
+  }
+  const auto error = shared_compiler().obtain_all(programs, {});
+  ASSERT_FALSE(error) << error->message;
+  for (const KernelProgram& program : programs) {
+    const auto obtained = shared_compiler().obtain(program);
+    ASSERT_TRUE(obtained.ok());
+    EXPECT_EQ(obtained.value().kernel->resources.spill_stores, 0) << program.expression;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, DefaultPrograms, ::testing::Values(64, 128, 256),
+                         ::testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace attnscope::kernels
