@@ -38,9 +38,9 @@ int ends_when_cancelled(void* payload, void* /*unused*/) {
   return cancel->load(std::memory_order_relaxed) ? 1 : 0;
 }
 
-/// "kernels/flash2/flash2_forward.cuh(12): error: ...": the first line with "error" or "fatal".
+/// "kernels/flash2/flash2_forward.cuh(12): error: ...": the first line of the log with an error.
 std::string first_error_in(std::string_view log) {
-  const std::size_t error = std::min(log.find("error"), log.find("fatal"));
+  const std::size_t error = log.find("error");
   if (error == log.npos) return "the compiler gave no reason";
   const std::size_t begin = log.rfind('\n', error) + 1;
   return one_line(log.substr(begin, log.find('\n', error) - begin));
