@@ -38,8 +38,8 @@ typedef struct attnscope_session attnscope_session;
 typedef struct attnscope_run attnscope_run;
 
 /* A tensor in device memory with a contiguous last axis; the other strides, in elements, are
- * arbitrary, so tensors of other frameworks need no copy. If one is 0, or 2^40 bytes or more, the
- * mma.sync program of a kernel replaces the one with Hopper's instructions. */
+ * arbitrary, so tensors of other frameworks need no copy. If one is 0, or 2^40 bytes or more, a
+ * kernel runs its mma.sync program; switches that only its program for Hopper has are refused. */
 typedef struct attnscope_tensor {
   void* data_dev; /* on the session's GPU */
   int64_t stride_batch;

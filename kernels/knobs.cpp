@@ -108,11 +108,10 @@ const KnobValue* find_value(const Knob& knob, std::string_view name) {
 }
 
 Knobs knobs_of(const RunSpec& spec) {
-  const auto& switches = spec.switches;
   Knobs knobs{.visit_hidden = spec.variant.visit_hidden ? 1 : 0};
   for (const Knob& knob : kKnobs) {
-    const auto given = switches.find(std::string(knob.name));
-    if (given == switches.end()) continue;
+    const auto given = spec.switches.find(std::string(knob.name));
+    if (given == spec.switches.end()) continue;
     const KnobValue* const value = find_value(knob, given->second);
     ATTNSCOPE_CHECK(value != nullptr, ==, true);
     knobs.*knob.member = value->value;

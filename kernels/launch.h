@@ -58,9 +58,9 @@ struct LaunchMarks {
 /// Enqueues a pass on its stream, any number of times. Gradients are bit-identical on every call,
 /// except for dQ of flash2 and block_sparse2 unless the run is deterministic: atomic adds sum it in
 /// an arbitrary order. Returns nothing on success; invalid_request if the catalog rejects the run
-/// or the memory is not suitable, unavailable if a library is missing (cuBLAS) or the GPU is too
-/// small for the kernel's blocks, failed on a CUDA error. One thread at a time may call a pass or
-/// its copies; the resources, the trace and all memory of its arguments must outlive it.
+/// or a switch, or the memory is not suitable, unavailable if a library is missing (cuBLAS) or the
+/// GPU is too small for the kernel's blocks, failed on a CUDA error. One thread at a time may call
+/// a pass or its copies; the resources, the trace and all memory of its arguments must outlive it.
 using Pass = std::function<std::optional<Error>(const LaunchMarks& marks)>;
 
 /// Checks the arguments, chooses the tiling for the current GPU and uploads the pass's arrays, once

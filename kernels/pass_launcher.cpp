@@ -191,6 +191,7 @@ Pass prepared_pass(const PassArguments& arguments) {
   auto error = supports(arguments.run);
   if (!error) error = check_memory(arguments);
   if (!error) error = guarded([&] { pass = std::make_shared<PassLauncher>(arguments); });
+  if (!error) error = check_program(pass->run, pass->target);
   if (error) return [error](const LaunchMarks& /*marks*/) { return error; };
   const auto& launches =
       *std::ranges::find(kLaunches, kernel_of(pass->run).programs, &KernelLaunches::programs);

@@ -111,35 +111,37 @@ RunSpec spec_of_pass(RunSpec spec, PassKind pass) {
 
 std::optional<Error> check_program(const ResolvedRun& run, const ProgramTarget& target) {
   if (run.asked.switches.empty()) return std::nullopt;
+  const ProgramTarget on_hopper{.compute_capability = std::string(kHopperComputeCapability)};
   const Knobs knobs = knobs_of(run.asked);
-  const bool lacks_hopper = !target.compute_capability.empty() && !target.has_hopper_instructions();
   ResolvedRun plain = run;
   plain.asked.switches.clear();
-  const ResolvedRun there =
-      run_on_gpu(plain, {.compute_capability = std::string(kHopperComputeCapability)});
-  const bool hopper = knobs.hopper != 0 && has_hopper_program(there, {});
+  plain = run_on_gpu(std::move(plain), on_hopper);
+  const bool fits = has_hopper_program(run_on_gpu(run, on_hopper), knobs);
+  const bool hopper = fits || (knobs.hopper != 0 && has_hopper_program(plain, {}));
+  const bool lacks_hopper = !target.compute_capability.empty() && !target.has_hopper_instructions();
   const auto hopper_knobs = kernel_of(run).pass(run.pass()).hopper_knobs;
+  const std::string_view where = target.compute_capability == kHopperComputeCapability
+                                     ? " on tensors with these strides"
+                                     : " on this GPU";
   for (const auto& [name, value] : run.asked.switches) {
     if (hopper && std::ranges::find(hopper_knobs, name) == hopper_knobs.end()) {
-      return not_applicable(
-          "switches",
-          "on a Hopper GPU this {} pass runs a program that has no switch {}; add "
-          "instructions=mma to run the other program",
-          to_string(run.pass()), name);
+      return not_applicable("switches",
+                            "on a Hopper GPU this {} pass runs a program that has no switch {}; "
+                            "add instructions=mma to run the other program",
+                            to_string(run.pass()), name);
     }
     if ((!hopper || lacks_hopper) && find_knob(name)->hopper_only) {
       return not_applicable("switches",
                             "{} is a switch of the program with Hopper's instructions, which does "
                             "not run this {} pass{}",
-                            name, to_string(run.pass()), hopper ? " on this GPU" : "");
+                            name, to_string(run.pass()), hopper ? where : "");
     }
   }
-  if (!hopper || has_hopper_program(there, knobs)) return std::nullopt;
+  if (!hopper || fits) return std::nullopt;
   return invalid_field(ErrorCode::does_not_fit, "switches",
-                       "with stages={}, tiles of {}x{} do not fit in the shared memory of the "
-                       "program for Hopper GPUs; use smaller tiles, or add instructions=mma to "
-                       "run the other program",
-                       knobs.stages, there.tiling.Br, there.tiling.Bc);
+                       "with stages={}, tiles of {}x{} do not fit in the shared memory of Hopper's "
+                       "program; use smaller tiles, or add instructions=mma for the other program",
+                       knobs.stages, plain.tiling.Br, plain.tiling.Bc);
 }
 
 std::optional<Tiling> own_tiling(std::string_view algorithm, PassKind pass,

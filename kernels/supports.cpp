@@ -200,9 +200,8 @@ std::optional<Error> supports(const ResolvedRun& run, const ProgramTarget& targe
   for (const auto check : {check_pass, check_scores, check_size}) {
     if (auto error = check(run)) return error;
   }
-  // Hopper's own programs have other tilings, and resolve() checks their switches
-  const ProgramTarget others{.shared_bytes_per_block = target.shared_bytes_per_block};
-  const ResolvedRun tiled = run_on_gpu(run, others);
+  // Hopper's own programs have other tilings, and check_program() checks their switches
+  const auto tiled = run_on_gpu(run, {.shared_bytes_per_block = target.shared_bytes_per_block});
   if (auto error = check_block_mask(tiled)) return error;
   if (auto error = check_tiling(tiled, default_tiling(run, target))) return error;
   return check_listed_tiles(run);

@@ -118,7 +118,6 @@ attnscope_status attnscope_run_launch(attnscope_session* session, const attnscop
     if (session == nullptr) {
       return invalid_request("session is NULL; attnscope_session_open() returns one");
     }
-    if (auto error = check_program(run->run, session->session->target())) return error;
     const PassArguments arguments{.resources = &session->session->resources(),
                                   .run = run->run,
                                   .Q = view_of(pass->q),

@@ -183,5 +183,35 @@ TEST(Knobs, OfHoppersProgramAreRefusedWhereItDoesNotRun) {
   EXPECT_TRUE(resolve(spec, other).ok());
 }
 
+TEST(Knobs, OfHoppersProgramAreRefusedForTensorsThatItCannotRead) {
+  const ProgramTarget strided{.compute_capability = "9.0", .bulk_copies = false};
+  const ProgramTarget other{.compute_capability = "8.0", .bulk_copies = false};
+  RunSpec spec = spec_with({});
+  spec.problem.d = 128;
+  const auto error = [&](const Switches& switches, const ProgramTarget& target) {
+    spec.switches = switches;
+    const auto refused = check_program(resolve(spec).value(), target);
+    return refused ? refused->message : "";
+  };
+  for (const char* name : {"overlap", "ping-pong", "schedule", "heads", "trim", "exp"}) {
+    const Switches switched = {{name, std::string(find_knob(name)->values[1].name)}};
+    EXPECT_THAT(error(switched, strided),
+                HasSubstr("does not run this forward pass on tensors with these strides"));
+    EXPECT_THAT(error(switched, other), HasSubstr("does not run this forward pass on this GPU"));
+  }
+  EXPECT_EQ(error({{"mask", "all"}, {"stages", "3"}}, strided), "");
+  EXPECT_EQ(error({{"instructions", "mma"}, {"warps", "8"}}, strided), "");
+}
+
+TEST(Knobs, MakeRoomForHoppersProgram) {
+  RunSpec spec = spec_with({{"overlap", "off"}});
+  spec.problem.d = 256;
+  spec.problem.mask = Mask::window(64, 64);
+  spec.problem.score.dropout.probability = 0.1;
+  EXPECT_THAT(refusal(spec), HasSubstr("which does not run this forward pass"));
+  spec.switches["stages"] = "1";
+  EXPECT_TRUE(resolve(spec, {"9.0"}).ok());
+}
+
 }  // namespace
 }  // namespace attnscope::kernels

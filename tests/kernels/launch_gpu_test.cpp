@@ -217,6 +217,19 @@ TEST(LaunchForward, RefusesALseOrAWorkspaceThatIsNotAligned) {
   }
 }
 
+TEST(LaunchForward, RefusesASwitchOfTheProgramThatTheStridesRuleOut) {
+  ATTNSCOPE_NEEDS_GPU();
+  if (!current_gpu().has_hopper_instructions()) GTEST_SKIP() << "no Hopper";
+  PassArguments arguments = plausible_arguments();
+  arguments.workspace_dev = place_dev(4096);
+  arguments.workspace_bytes = 1 << 20;
+  arguments.run.problem.heads = arguments.run.problem.kv_heads = 2;
+  arguments.run.asked.switches = {{"overlap", "off"}};
+  arguments.K.stride_head = 0;
+  EXPECT_THAT(refusal("flash2", arguments),
+              HasSubstr("does not run this forward pass on tensors with these strides"));
+}
+
 TEST(LaunchBackward, RefusesAWorkspaceThatIsNotAligned) {
   PassArguments arguments = plausible_arguments(PassKind::backward);
   arguments.forward_workspace_dev = arguments.LSE_dev;
