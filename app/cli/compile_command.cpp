@@ -68,15 +68,15 @@ std::string launch_text(const ordered_json& launch) {
   lines.insert(lines.end(), {{"threads per block", number("threads")},
                              {"shared memory per block", number("shared_bytes") + " bytes"}});
   if (launch.contains("registers")) {
-    const bool fits = launch["resident_blocks"] != 0;
+    const auto blocks = launch["resident_blocks"].get<std::int64_t>();
     lines.push_back({"registers per thread", number("registers")});
     lines.push_back(
         {"spilled", fmt::format("{} bytes stored, {} loaded", number("spill_store_bytes"),
                                 number("spill_load_bytes"))});
-    lines.push_back(
-        {"resident on an SM", fits ? fmt::format("{} blocks, {} warps", number("resident_blocks"),
-                                                 number("resident_warps"))
-                                   : std::string("none: a block does not fit")});
+    lines.push_back({"resident on an SM",
+                     blocks > 0 ? fmt::format("{} block{}, {} warps", blocks,
+                                              blocks == 1 ? "" : "s", number("resident_warps"))
+                                : std::string("none: a block does not fit")});
   } else {
     lines.push_back({"registers per thread", "unavailable: only PTX is generated for this GPU"});
   }
