@@ -47,13 +47,13 @@ std::string choices_text(const kernels::KernelInfo& kernel) {
   return text;
 }
 
+/// Each row's values and passes are text already.
 std::string knobs_text(const ordered_json& rows, const kernels::KernelInfo& kernel) {
   if (rows.empty())
     return fmt::format("kernel {} has no switches\n", kernel.name) + choices_text(kernel);
   Lines lines = {{"switch", "values, the default first", "pass"}};
   for (const ordered_json& row : rows) {
-    lines.push_back(
-        {row.at("name").get<std::string>(), joined(row.at("values")), joined(row.at("passes"))});
+    lines.push_back({row["name"], row["values"], row["passes"]});
   }
   std::string text = table_text(lines);
   for (const ordered_json& row : rows) {
@@ -75,6 +75,9 @@ Result<Answer> answer_knobs(const GivenOptions& given) {
   }
   const ordered_json document = {
       {"schema", "attnscope.knobs/1"}, {"kernel", kernel->name}, {"knobs", rows}};
+  for (ordered_json& row : rows) {
+    for (const char* const list : {"values", "passes"}) row[list] = joined(row[list]);
+  }
   return Answer{json_text(document), csv_text(rows), knobs_text(rows, *kernel)};
 }
 

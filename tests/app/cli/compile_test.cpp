@@ -12,6 +12,7 @@ namespace attnscope {
 namespace {
 
 using nlohmann::json;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
@@ -196,6 +197,9 @@ TEST_F(CompileCommand, SwitchesAreListedAndChangeTheKernel) {
   ASSERT_EQ(listed.status, 0) << listed.err;
   EXPECT_EQ(json::parse(listed.out)["knobs"][0]["name"], "stages");
   EXPECT_EQ(json::parse(listed.out)["knobs"][0]["default"], "2");
+  EXPECT_THAT(run_cli("knobs flash2 --csv -").out,
+              AllOf(StartsWith("name,default,values,passes,idea\nstages,2,\"2, 1, 3\",forward,"),
+                    HasSubstr("\ncopies,async,\"async, registers\",\"forward, backward\",")));
   EXPECT_THAT(run_cli("knobs flash3").err, HasSubstr("did you mean 'flash"));
   EXPECT_THAT(run_cli("knobs standard").out, HasSubstr("has no switches"));
   EXPECT_THAT(run_cli("knobs flash2").out, HasSubstr("--visit-hidden: "));
