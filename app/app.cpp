@@ -61,7 +61,8 @@ void App::show_notice(std::string text) {
 }
 
 void App::update(double now_s) {
-  if (notice && now_s_ == 0.0) notice->until_s = now_s + kNoticeSeconds;  // no frame drawn yet
+  // Until the first run is on the screen, notices stay
+  if (notice && !shown_->snapshot && !first_error_) notice->until_s = now_s + kNoticeSeconds;
   const double elapsed_s = now_s_ > 0.0 ? std::min(now_s - now_s_, 0.25) : 0.0;
   now_s_ = now_s;
   files_.run_completed();

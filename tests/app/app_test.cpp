@@ -174,6 +174,20 @@ TEST_F(AppTest, AFileThatCannotBeSavedKeepsTheProgramOpen) {
   EXPECT_TRUE(app_.notice);
 }
 
+TEST(Notice, StaysUntilTheFirstRunIsOnTheScreen) {
+  App app(load_scene("default").value(), {});
+  app.show_notice("the state file is damaged");
+  double now_s = 1.0;
+  const auto update = [&] { app.update(now_s += 100.0); };
+  EXPECT_TRUE(test::wait_until([&] {
+    update();
+    return app.snapshot() != nullptr;
+  }));
+  EXPECT_TRUE(app.notice);
+  update();
+  EXPECT_FALSE(app.notice);
+}
+
 TEST_F(AppTest, ListsAndRecordingsAreReadOnceTheAppIsOpen) {
   App app(load_scene("default").value(), {});
   EXPECT_TRUE(app.measurements.recorded.empty());
