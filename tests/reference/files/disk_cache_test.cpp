@@ -34,7 +34,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   return files;
 }
 
-std::string bytes_of(const fs::path& file) {
+std::string content_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
@@ -56,7 +56,7 @@ TEST(DiskCache, ADamagedOrForeignEntryCountsAsMissing) {
   cache.keep("key", sample(300));
   const auto files = files_in(dir.file("cache"));
   ASSERT_EQ(files.size(), 1u);
-  const std::string whole = bytes_of(files.front());
+  const std::string whole = content_of(files.front());
   ASSERT_GT(whole.size(), 300u);
   const auto expect_missing = [&](const std::string& bytes, const std::string& what) {
     std::ofstream(files.front(), std::ios::binary | std::ios::trunc) << bytes;
@@ -119,7 +119,7 @@ TEST(DiskCache, ReplacesALinkOrAPipeInPlaceOfAnEntryAndNotWhatItNames) {
   cache.keep("key", sample(300));
   EXPECT_TRUE(cache.find("key"));
   EXPECT_FALSE(fs::is_symlink(entry));
-  EXPECT_EQ(bytes_of(dir.file("victim")), "kept");
+  EXPECT_EQ(content_of(dir.file("victim")), "kept");
 
   fs::remove(entry);
   ASSERT_EQ(::mkfifo(entry.c_str(), 0600), 0);
@@ -136,7 +136,7 @@ TEST(DiskCache, RemovesWhatWasNotUsedForTheLongestTimeAndNothingElse) {
   std::ofstream(folder / "of-the-user.txt") << std::string(20'000, 'u');
   const auto age = [&](const std::string& key) {  // makes its file an hour old
     for (const fs::path& file : files_in(folder)) {
-      if (bytes_of(file).find(key) == std::string::npos) continue;
+      if (content_of(file).find(key) == std::string::npos) continue;
       fs::last_write_time(file, fs::file_time_type::clock::now() - std::chrono::hours(1));
     }
   };
