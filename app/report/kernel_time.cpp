@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <memory>
-#include <mutex>
 
 #include "app/report/kernel_dram.h"
 #include "app/report/residency.h"
@@ -12,30 +9,10 @@
 #include "kernels/measure/calibrate/tile_steps.h"
 #include "kernels/resolve.h"
 #include "kernels/run_programs.h"
-#include "sim/device/assets.h"
 
 namespace attnscope {
 
 namespace {
-
-namespace fs = std::filesystem;
-
-/// The calibration shipped for a GPU, read once; nullptr if there is none.
-std::shared_ptr<const Calibration> shipped_calibration(const std::string& gpu_name) {
-  const auto assets = find_assets_dir();
-  if (!assets) return nullptr;
-  static std::mutex mutex;
-  static std::map<fs::path, std::shared_ptr<const Calibration>> calibrations;
-  const std::lock_guard lock(mutex);
-  const auto [found, is_new] = calibrations.try_emplace(assets.value() / gpu_name);
-  if (is_new) {
-    auto loaded = load_calibration(gpu_name);
-    if (loaded && loaded.value()) {
-      found->second = std::make_shared<const Calibration>(std::move(*loaded.value()));
-    }
-  }
-  return found->second;
-}
 
 double value_of(const Calibration& calibration, const std::string& name) {
   const MeasuredQuantity* const quantity = calibration.find(name);
@@ -205,9 +182,9 @@ std::vector<Index> recorded_blocks(const SimulationReport& report,
 }  // namespace
 
 std::optional<MachineRates> calibrated_rates(const GpuDescription& gpu) {
-  const auto calibration = shipped_calibration(gpu.name);
-  if (calibration == nullptr) return std::nullopt;
-  const auto rates = machine_rates(*calibration);
+  const auto calibration = load_calibration(gpu.name);
+  if (!calibration || !calibration.value()) return std::nullopt;
+  const auto rates = machine_rates(*calibration.value());
   return rates ? std::optional(scaled(rates.value(), gpu)) : std::nullopt;
 }
 
@@ -259,12 +236,12 @@ struct CalibratedKernel {
 std::optional<CalibratedKernel> calibrated_kernel(const SimulationReport& report,
                                                   const GpuDescription& gpu,
                                                   const std::vector<LaunchCounters>& launches) {
-  const auto calibration = shipped_calibration(gpu.name);
-  if (calibration == nullptr) return std::nullopt;
-  const auto measured = machine_rates(*calibration);
+  const auto calibration = load_calibration(gpu.name);
+  if (!calibration || !calibration.value()) return std::nullopt;
+  const auto measured = machine_rates(*calibration.value());
   if (!measured) return std::nullopt;
   CalibratedKernel kernel{scaled(measured.value(), gpu),
-                          kernel_costs(report, gpu, *calibration, launches)};
+                          kernel_costs(report, gpu, *calibration.value(), launches)};
   const MachineRates& own = kernel.rates;
   const bool other_units =
       own.exponentials_per_cycle != measured.value().exponentials_per_cycle ||

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <system_error>
+#include <utility>
 
 #include "reference/json/json_document.h"
 #include "reference/json/json_ranges.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
+#include "sim/device/read_once.h"
 
 namespace attnscope {
 
@@ -154,13 +156,15 @@ std::string calibration_text(const Calibration& calibration) {
   return text + "\n  ]\n}\n";
 }
 
-Result<std::optional<Calibration>> load_calibration(std::string_view gpu_name) {
+Result<std::shared_ptr<const Calibration>> load_calibration(std::string_view gpu_name) {
+  static ReadOnce<Calibration> shipped;
   ATTNSCOPE_TRY(const auto assets, find_assets_dir());
   const auto path = assets / "gpus" / fmt::format("{}{}", gpu_name, kExtension);
+  if (auto calibration = shipped.find(path)) return calibration;
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) return std::optional<Calibration>();
+  if (!std::filesystem::exists(path, error)) return std::shared_ptr<const Calibration>();
   ATTNSCOPE_TRY(auto calibration, calibration_from(read_json_file(path), path.string()));
-  return std::optional(std::move(calibration));
+  return shipped.keep(path, std::move(calibration));
 }
 
 std::vector<std::string> list_calibrations() {

@@ -3,7 +3,7 @@
 /// calibrate` writes. All of them are of the kind "measured", without running an attention kernel.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +45,10 @@ Result<Calibration> parse_calibration(std::string_view text, std::string_view na
 /// The document that parse_calibration() reads: the header, then one quantity per line.
 std::string calibration_text(const Calibration& calibration);
 
-/// The shipped calibration of the GPU with this name in the assets ("h200"); nothing if it has
-/// none. Errors as in parse_calibration(), and failed for a file that cannot be read.
-Result<std::optional<Calibration>> load_calibration(std::string_view gpu_name);
+/// The shipped calibration of the GPU with this name in the assets ("h200"), which is read once;
+/// null if it has none. Errors as in parse_calibration(), and failed for a file that cannot be
+/// read.
+Result<std::shared_ptr<const Calibration>> load_calibration(std::string_view gpu_name);
 
 /// Names of the GPUs that have a shipped calibration, sorted.
 std::vector<std::string> list_calibrations();

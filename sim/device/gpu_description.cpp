@@ -11,6 +11,7 @@
 #include "reference/json/json_ranges.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
+#include "sim/device/read_once.h"
 
 namespace attnscope {
 namespace {
@@ -216,19 +217,26 @@ bool is_altered(const GpuDescription& gpu) {
   });
 }
 
-Result<GpuDescription> read_gpu(std::string_view name_or_path) {
-  // A plain name must be a shipped one: list them and suggest the closest
-  const bool is_path = names_json_path(name_or_path);
-  if (const auto names = list_gpus();
-      !is_path && !names.empty() &&
-      std::find(names.begin(), names.end(), name_or_path) == names.end()) {
-    return invalid_request(unknown_name_message("gpu", name_or_path, names) +
-                           "; a .json path also works");
+Result<GpuDescription> read_shipped_gpu(std::string_view name) {
+  static ReadOnce<GpuDescription> shipped;
+  ATTNSCOPE_TRY(const auto assets, find_assets_dir());
+  const auto file = assets / "gpus" / fmt::format("{}.json", name);
+  if (const auto gpu = shipped.find(file)) return *gpu;
+  // List the shipped ones and suggest the closest
+  const auto names = list_gpus();
+  if (!names.empty() && std::ranges::find(names, name) == names.end()) {
+    return invalid_request(unknown_name_message("gpu", name, names) + "; a .json path also works");
   }
+  ATTNSCOPE_TRY(const auto path, find_asset("gpus", name));
+  ATTNSCOPE_TRY(auto gpu, gpu_from(read_json_file(path), path.string()));
+  return *shipped.keep(file, std::move(gpu));
+}
 
+Result<GpuDescription> read_gpu(std::string_view name_or_path) {
+  if (!names_json_path(name_or_path)) return read_shipped_gpu(name_or_path);
   ATTNSCOPE_TRY(const auto path, find_asset("gpus", name_or_path));
-  auto gpu = gpu_from(read_json_file(path), path.string());
-  if (gpu && is_path) gpu.value().is_altered = is_altered(gpu.value());
+  ATTNSCOPE_TRY(auto gpu, gpu_from(read_json_file(path), path.string()));
+  gpu.is_altered = is_altered(gpu);
   return gpu;
 }
 

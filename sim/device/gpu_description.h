@@ -91,8 +91,8 @@ GpuDescription with_what_if(GpuDescription gpu, const WhatIf& what_if, std::stri
 /// malformed document or a meaningless value.
 Result<GpuDescription> parse_gpu(std::string_view text, std::string_view name);
 
-/// Reads a description by name ("h200", from the assets) or by path. invalid_request, in one line,
-/// for an unknown name or a malformed file; failed for a file that cannot be read.
+/// The description with a name ("h200", from the assets, read once) or in a file. invalid_request,
+/// in one line, for an unknown name or a malformed file; failed for a file that cannot be read.
 Result<GpuDescription> load_gpu(std::string_view name_or_path);
 
 /// Names of the descriptions in the assets, sorted; empty if the assets were not found.

@@ -107,7 +107,7 @@ TEST_F(KernelTime, OfTheForwardPassInHoppersInstructionsRestsOnItsOwnSteps) {
 }
 
 TEST_F(KernelTime, KnowsHowTheKernelsBlocksFollowEachOther) {
-  const Calibration calibration = load_calibration("h200").value().value();
+  const Calibration calibration = *load_calibration("h200").value();
   const auto costs_of = [&](const std::string& algorithm, Index d, const Tiling& tiling) {
     RunSpec spec = spec_of(algorithm);
     spec.problem.d = d;

@@ -141,7 +141,7 @@ class TimePredictions : public testing::Test {
     row.run.tiling = {128, 128};
     SimulationReport report = model_of(row, gpu_);
     predict_kernel_dram(report, gpu_);
-    const Calibration calibration = load_calibration(gpu_.name).value().value();
+    const Calibration calibration = *load_calibration(gpu_.name).value();
     KernelCosts costs = kernel_costs(report, gpu_, calibration);
     return {std::move(report), gpu_, calibrated_rates(gpu_).value(), std::move(costs)};
   }

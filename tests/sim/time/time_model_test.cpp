@@ -266,7 +266,7 @@ TEST_F(TimeModel, NeedsThePredictedBytesAndStopsOnRequest) {
 }
 
 TEST(MachineRates, AreThoseOfACalibrationOrItsFirstGap) {
-  const Calibration shipped = load_calibration("h200").value().value();
+  const Calibration shipped = *load_calibration("h200").value();
   const MachineRates measured = machine_rates(shipped).value();
   EXPECT_EQ(measured.sm_count, 132);
   EXPECT_EQ(measured.dram_latency_cycles, shipped.find("dram_latency_cycles")->value);

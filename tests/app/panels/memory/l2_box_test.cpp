@@ -105,10 +105,10 @@ TEST(L2Box, IsBetweenTheSmAndHbmInPresenterModeToo) {
 }
 
 TEST(Bandwidth, IsMeasuredOnACalibratedGpuAndSaysHow) {
-  const auto calibration = load_calibration("h200").value().value();
+  const auto calibration = load_calibration("h200").value();
   const Bandwidths both = bandwidths_of(load_gpu("h200").value());
-  EXPECT_EQ(both.of_l2.bytes_per_s, calibration.find("l2_read_bytes_per_s")->value);
-  EXPECT_EQ(both.of_dram.bytes_per_s, calibration.find("dram_read_bytes_per_s")->value);
+  EXPECT_EQ(both.of_l2.bytes_per_s, calibration->find("l2_read_bytes_per_s")->value);
+  EXPECT_EQ(both.of_dram.bytes_per_s, calibration->find("dram_read_bytes_per_s")->value);
   const std::string dram = draw::format_bandwidth(*both.of_dram.bytes_per_s);
   EXPECT_EQ(both.of_dram.wordings().front(), "HBM to L2 " + dram + ", measured");
   EXPECT_EQ(both.of_dram.wordings().back(), dram + ", measured");
