@@ -23,9 +23,16 @@ constexpr Index kMostBlocksOnSm = 32;  // no GPU so far allows more
 
 /// The measured cycles of a step: element k - 1 is for k blocks on an SM, 0 if not measured.
 std::vector<double> measured_cycles(const Calibration& calibration, const std::string& steps) {
-  std::vector<double> cycles;
+  std::vector<std::string> names;
   for (Index blocks = 1; blocks <= kMostBlocksOnSm; ++blocks) {
-    cycles.push_back(value_of(calibration, kernels::step_cycles_name(steps, blocks)));
+    names.push_back(kernels::step_cycles_name(steps, blocks));
+  }
+  std::vector<double> cycles(names.size());
+  for (const MeasuredQuantity& quantity : calibration.quantities) {
+    if (!quantity.is_available() || !quantity.name.starts_with(steps)) continue;
+    const auto name = std::ranges::find(names, quantity.name);
+    if (name == names.end()) continue;
+    cycles[static_cast<std::size_t>(name - names.begin())] = quantity.value;
   }
   while (!cycles.empty() && cycles.back() == 0) cycles.pop_back();
   return cycles;
