@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <tuple>
+#include <utility>
 
 #include "reference/json/json_document.h"
 #include "reference/json/json_ranges.h"

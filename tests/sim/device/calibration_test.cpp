@@ -61,6 +61,7 @@ class ShippedCalibration : public ::testing::Test {
   std::string file(const std::string& name) const {
     return (folder_.path() / "gpus" / name).string();
   }
+  const std::filesystem::path own_h200_ = find_asset("gpus", "h200").value();
 
  private:
   test::TempDir folder_;
@@ -156,12 +157,23 @@ TEST_F(ShippedCalibration, IsBesideTheDescriptionAndIsNotAGpu) {
   ASSERT_TRUE(calibration.ok()) << calibration.error().message;
   ASSERT_TRUE(calibration.value());
   EXPECT_EQ(*calibration.value(), sample());
-  EXPECT_EQ(load_calibration("h200").value(), calibration.value());  // not read again
   EXPECT_EQ(list_gpus(), std::vector<std::string>{"h200"});
   EXPECT_EQ(list_calibrations(), std::vector<std::string>{"h200"});
   EXPECT_EQ(shipped_as(file("h200.json")), "the description of a GPU");
   EXPECT_EQ(shipped_as(file("h200.calibration.json")), "the calibration of a GPU");
   EXPECT_FALSE(load_gpu("h200.calibration").ok());
+}
+
+TEST_F(ShippedCalibration, AndDescriptionAreReadOnce) {
+  std::filesystem::copy_file(own_h200_, file("h200.json"));
+  write("h200.calibration.json", calibration_text(sample()));
+  ASSERT_TRUE(load_gpu("h200").ok());
+  const auto calibration = load_calibration("h200");
+  ASSERT_TRUE(calibration.ok());
+  write("h200.json", "{}");
+  write("h200.calibration.json", "{}");
+  EXPECT_TRUE(load_gpu("h200").ok());
+  EXPECT_EQ(load_calibration("h200").value(), calibration.value());
 }
 
 TEST_F(ShippedCalibration, ThatIsMalformedIsAnErrorWithItsFile) {
@@ -170,6 +182,8 @@ TEST_F(ShippedCalibration, ThatIsMalformedIsAnErrorWithItsFile) {
   ASSERT_FALSE(calibration.ok());
   EXPECT_NE(calibration.error().message.find("h200.calibration.json"), std::string::npos)
       << calibration.error().message;
+  write("h200.calibration.json", calibration_text(sample()));
+  EXPECT_TRUE(load_calibration("h200").value());  // the error is not kept
 }
 
 TEST(MeasuredQuantity, KeepsSevenDigits) {
