@@ -155,13 +155,12 @@ Result<std::shared_ptr<const Snapshot>> StepSimulator::operator()(const Request&
 }
 
 Result<GpuDescription> GpuCatalog::gpu_of(const RunSpec& spec) {
-  const std::lock_guard lock(mutex_);
-  auto found = read_.find(spec.gpu);
-  if (found == read_.end()) {
-    ATTNSCOPE_TRY(auto gpu, load_gpu(spec.gpu));
-    found = read_.emplace(spec.gpu, std::move(gpu)).first;
+  auto gpu = read_.find(spec.gpu);
+  if (gpu == nullptr) {
+    ATTNSCOPE_TRY(auto read, load_gpu(spec.gpu));
+    gpu = read_.keep(spec.gpu, std::move(read));
   }
-  return with_what_if(found->second, spec.what_if, "given");
+  return with_what_if(*gpu, spec.what_if, "given");
 }
 
 }  // namespace attnscope::app

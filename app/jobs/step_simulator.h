@@ -1,14 +1,12 @@
 /// The worker's simulation: steps through one head of the chosen problem, or finds a valid choice.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
-#include <string>
 
 #include "app/jobs/worker.h"
 #include "reference/run_spec.h"
 #include "sim/device/gpu_description.h"
+#include "sim/device/read_once.h"
 #include "sim/snapshot/stepped_run.h"
 
 namespace attnscope::app {
@@ -20,8 +18,7 @@ class GpuCatalog {
   Result<GpuDescription> gpu_of(const RunSpec& spec);
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, GpuDescription> read_;
+  ReadOnce<GpuDescription> read_;
 };
 
 /// Largest number of tiles of S that the app steps through.

@@ -220,17 +220,18 @@ bool is_altered(const GpuDescription& gpu) {
 
 Result<GpuDescription> read_shipped_gpu(std::string_view name) {
   static ReadOnce<GpuDescription> shipped;
-  ATTNSCOPE_TRY(const auto assets, find_assets_dir());
-  const auto file = assets / "gpus" / fmt::format("{}.json", name);
-  if (const auto gpu = shipped.find(file)) return *gpu;
+  const auto path = find_asset("gpus", name);
+  if (path) {
+    if (const auto gpu = shipped.find(path.value())) return *gpu;
+  }
   // List the shipped ones and suggest the closest
   const auto names = list_gpus();
   if (!names.empty() && std::ranges::find(names, name) == names.end()) {
     return invalid_request(unknown_name_message("gpu", name, names) + "; a .json path also works");
   }
-  ATTNSCOPE_TRY(const auto path, find_asset("gpus", name));
-  ATTNSCOPE_TRY(auto gpu, gpu_from(read_json_file(path), path.string()));
-  return *shipped.keep(file, std::move(gpu));
+  if (!path) return path.error();
+  ATTNSCOPE_TRY(auto gpu, gpu_from(read_json_file(path.value()), path.value().string()));
+  return *shipped.keep(path.value(), std::move(gpu));
 }
 
 Result<GpuDescription> read_gpu(std::string_view name_or_path) {

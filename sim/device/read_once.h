@@ -1,4 +1,4 @@
-/// The contents of shipped files, which do not change while a program runs.
+/// What a program reads from files that it does not read again, such as the shipped ones.
 #pragma once
 
 #include <filesystem>
