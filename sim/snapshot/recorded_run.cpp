@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "reference/eigen_view.h"
-#include "reference/naive_attention.h"
 #include "sim/observers/progress_observer.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/head_values.h"
@@ -114,10 +112,8 @@ void prepare_values(const SteppedRequest& request, RecordedRun& run) {
   run.executor = std::make_unique<NumericExecutor>(run.shown_problem, run.inputs,
                                                    numeric_rules(request.run.asked));
   begin_values(request, info.pass, info.options, run.shown_problem, *run.executor);
-  const ForwardResult forward = naive_forward(run.shown_problem, run.inputs);
-  info.reference_O = value_tile(head_matrix(forward.O, 0, 0));
   const bool gradients = request.run.pass() != PassKind::forward;
-  auto values = score_values(run.shown_problem, run.inputs, forward, gradients);
+  auto values = score_values(run.shown_problem, run.inputs, gradients);
   for (std::size_t k = 0; k < values.size(); ++k) {
     ScoreMatrix& matrix = info.score_matrices[k];
     matrix.values = std::move(values[k]);

@@ -32,15 +32,15 @@ void apply_score_function(const AttentionProblem& problem, Index query, Row&& ro
   hide_masked_tiles(problem, query, {0, problem.N_kv}, row);
 }
 
-/// P = exp(S - LSE); 0 for a hidden key.
-void set_probabilities(const Eigen::Map<RowMatrix>& S, const ForwardResult& forward,
-                       Eigen::Map<RowMatrix> P) {
-  const auto LSE = forward.LSE.head(0, 0);
+/// P = softmax(S), row by row; 0 for a hidden key, and for all keys of a row that attends to none.
+void set_probabilities(const Eigen::Map<RowMatrix>& S, Eigen::Map<RowMatrix> P) {
   for (Index query = 0; query < S.rows(); ++query) {
-    const double shift = LSE[static_cast<std::size_t>(query)];
+    const double m = S.row(query).maxCoeff();
+    if (m == -kInfinity) continue;
     for (Index key = 0; key < S.cols(); ++key) {
-      P(query, key) = S(query, key) == -kInfinity ? 0.0 : std::exp(S(query, key) - shift);
+      P(query, key) = S(query, key) == -kInfinity ? 0.0 : std::exp(S(query, key) - m);
     }
+    P.row(query) /= P.row(query).sum();
   }
 }
 
@@ -52,7 +52,6 @@ ValueTile value_tile(const RowMatrix& values) {
 
 std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem& problem,
                                                          const AttentionInputs& inputs,
-                                                         const ForwardResult& forward,
                                                          bool gradients) {
   std::array<ValueTile, kScoreTensors.size()> tiles{score_tile(problem), score_tile(problem)};
   const ScoreSteps steps(problem, 0, 0);
@@ -63,17 +62,17 @@ std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem&
   for (Index query = 0; query < problem.N; ++query) {
     apply_score_function(problem, query, S.row(query));
   }
-  set_probabilities(S, forward, P);
+  set_probabilities(S, P);
   if (!gradients) return tiles;
 
-  // dP = Z * dO V^T; dS = P * (dP - D) with D = rowsum(dO * O), through the soft cap
+  // dP = Z * dO V^T; dS = P * (dP - D), through the soft cap. D = rowsum(dO * O) = rowsum(P * dP),
+  // since O = (Z * P) V
   tiles[2] = score_tile(problem);
   tiles[3] = score_tile(problem);
   Eigen::Map<RowMatrix> dP = matrix_of(tiles[2]), dS = matrix_of(tiles[3]);
-  const auto dO = head_matrix(inputs.dO, 0, 0);
-  dP.noalias() = dO * head_matrix(inputs.V, 0, 0).transpose();
+  dP.noalias() = head_matrix(inputs.dO, 0, 0) * head_matrix(inputs.V, 0, 0).transpose();
   for (Index query = 0; query < problem.N; ++query) steps.drop(dP.row(query), query, 0);
-  const Eigen::VectorXd D = dO.cwiseProduct(head_matrix(forward.O, 0, 0)).rowwise().sum();
+  const Eigen::VectorXd D = P.cwiseProduct(dP).rowwise().sum();
   dS = P.cwiseProduct(dP.colwise() - D);
   for (Index query = 0; query < problem.N && steps.caps(); ++query) {
     steps.slopes(slopes.row(query));

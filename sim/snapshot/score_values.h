@@ -1,9 +1,8 @@
-/// S, P, dP and dS of one head from the reference, in double precision.
+/// S, P, dP and dS of one head, in double precision, whatever the algorithm.
 #pragma once
 
 #include "reference/eigen_view.h"
 #include "reference/inputs.h"
-#include "reference/naive_attention.h"
 #include "sim/snapshot/snapshot.h"
 
 namespace attnscope {
@@ -12,10 +11,9 @@ namespace attnscope {
 ValueTile value_tile(const RowMatrix& values);
 
 /// The tensors in the order of kScoreTensors, [N, N_kv] each (see ScoreMatrix::values); dP and dS
-/// are empty unless `gradients`. `problem` has one head; `forward` is its naive_forward().
+/// are empty unless `gradients`. `problem` has one head.
 std::array<ValueTile, kScoreTensors.size()> score_values(const AttentionProblem& problem,
                                                          const AttentionInputs& inputs,
-                                                         const ForwardResult& forward,
                                                          bool gradients);
 
 /// One row of S, [N_kv].

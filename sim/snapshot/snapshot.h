@@ -203,7 +203,6 @@ struct RunInfo {
     return score_matrices[static_cast<std::size_t>(std::ranges::find(kScoreTensors, tensor) -
                                                    kScoreTensors.begin())];
   }
-  ValueTile reference_O;  ///< [N, d]
   bool has_values = false;
   /// Whether the problem is too large for the values of the whole head: then only those of the row
   /// tile under the playhead are computed, without the gradients of keys, which sum over all row

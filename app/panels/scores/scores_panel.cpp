@@ -61,13 +61,13 @@ void point_at(const ScoresFrame& frame, ViewState& view) {
     lines += std::isinf(score)
                  ? (stored == StoredScores::final_values ? "\nhidden by the mask"
                                                          : "\nthe mask of a later launch hides it")
-                 : fmt::format("\n{} = {}, from the reference in double precision",
+                 : fmt::format("\n{} = {}, in double precision",
                                unfinished ? "final score (later launch)" : "score",
                                draw::format_value(score));
     const ValueTile& shown = run.scores(frame.shown).values;
     if (frame.shown != Tensor::S && std::isfinite(score)) {
-      lines += fmt::format("\n{} = {}, from the reference in double precision",
-                           to_string(frame.shown), draw::format_value(shown.at(row, col)));
+      lines += fmt::format("\n{} = {}, in double precision", to_string(frame.shown),
+                           draw::format_value(shown.at(row, col)));
     }
   }
   lines += kClickHelp;

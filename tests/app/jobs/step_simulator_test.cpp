@@ -14,9 +14,10 @@
 namespace attnscope::app {
 namespace {
 
+constexpr Index kLastStep = Index{1} << 30;
+
 /// The snapshot of a step of the choice's run for head `head`; by default of the last step.
-std::shared_ptr<const Snapshot> step_of(const RunSpec& choice, Index head,
-                                        Index step = Index{1} << 30) {
+std::shared_ptr<const Snapshot> step_of(const RunSpec& choice, Index head, Index step = kLastStep) {
   StepSimulator simulator(std::make_shared<GpuCatalog>());
   WorkControl control;
   const auto snapshot = simulator({choice, head, step, 0, 0}, control);
@@ -37,9 +38,33 @@ RunSpec grouped_decoding() {
   return choice;
 }
 
+/// The first `rows` rows of O of head `head`, after the last step.
+std::vector<double> outputs_of(const RunSpec& choice, Index head, Index rows) {
+  StepSimulator simulator(std::make_shared<GpuCatalog>());
+  WorkControl control;
+  std::vector<double> outputs;
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < choice.problem.d; ++column) {
+      const auto snapshot = simulator({choice, head, kLastStep, row, column}, control);
+      if (!snapshot || !snapshot.value()->softmax_row.O) {
+        ADD_FAILURE() << "row " << row << ", column " << column;
+        return outputs;
+      }
+      outputs.push_back(*snapshot.value()->softmax_row.O);
+    }
+  }
+  return outputs;
+}
+
+std::vector<double> joined(std::vector<double> first, const std::vector<double>& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
 TEST(StepSimulator, AGroupOfQueryHeadsIsOneTileWithTheSameRows) {
   RunSpec choice = grouped_decoding();
   const auto packed = step_of(choice, 3);
+  const std::vector<double> outputs = outputs_of(choice, 3, 6);
   choice.separate_heads = true;
   const auto second = step_of(choice, 2);
   const auto third = step_of(choice, 3);
@@ -47,11 +72,12 @@ TEST(StepSimulator, AGroupOfQueryHeadsIsOneTileWithTheSameRows) {
   EXPECT_EQ(packed->run->problem().N, 6);
   EXPECT_EQ(packed->run->head, 1);
   EXPECT_EQ(third->run->problem().N, 3);
-  std::vector<double> apart = second->run->reference_O.values;
-  apart.insert(apart.end(), third->run->reference_O.values.begin(),
-               third->run->reference_O.values.end());
-  EXPECT_THAT(packed->run->reference_O.values,
-              testing::Pointwise(testing::DoubleNear(1e-12), apart));
+  const auto same = [](const std::vector<double>& values) {
+    return testing::Pointwise(testing::DoubleNear(1e-12), values);
+  };
+  const auto scores = [](const auto& step) { return step->run->scores(Tensor::S).values.values; };
+  EXPECT_THAT(scores(packed), same(joined(scores(second), scores(third))));
+  EXPECT_THAT(outputs, same(joined(outputs_of(choice, 2, 3), outputs_of(choice, 3, 3))));
 }
 
 TEST(StepSimulator, RunsTheSplitsThatWereChosen) {

@@ -1,10 +1,14 @@
-/// S, P, dP and dS of a stepped run: from the reference, and computed tile by tile during the run.
+/// S, P, dP and dS of a stepped run: of the whole head, and computed tile by tile during the run.
 
 #include "sim/snapshot/score_values.h"
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "reference/naive_attention.h"
 #include "tests/sim/snapshot/stepped_run_helpers.h"
+#include "tests/support/listed_block_mask.h"
 
 namespace attnscope {
 namespace {
@@ -25,14 +29,15 @@ test::WalkRequest shaped_backward(std::string_view algorithm) {
 TEST(ScoreValues, GiveTheGradientsOfTheReference) {
   const test::WalkRequest request = shaped_backward("flash2");
   const AttentionInputs inputs = make_head_inputs(request.problem, request.inputs, 0, 0);
+  const auto values = score_values(request.problem, inputs, true);
   const ForwardResult forward = naive_forward(request.problem, inputs);
-  const auto values = score_values(request.problem, inputs, forward, true);
   const Gradients gradients = naive_backward(request.problem, inputs, forward);
   const AttentionProblem& problem = request.problem;
   for (Index row = 0; row < problem.N; ++row) {
-    double sum = 0.0;
-    for (Index key = 0; key < problem.N_kv; ++key) sum += values[1].at(row, key);
-    EXPECT_NEAR(sum, 1.0, 1e-12);
+    for (Index key = 0; key < problem.N_kv; ++key) {
+      const double LSE = forward.LSE.at(0, 0, row, 0);
+      EXPECT_NEAR(values[1].at(row, key), std::exp(values[0].at(row, key) - LSE), 1e-12);
+    }
     for (Index col = 0; col < problem.d; ++col) {
       double dQ = 0.0;
       for (Index key = 0; key < problem.N_kv; ++key) {
@@ -40,6 +45,26 @@ TEST(ScoreValues, GiveTheGradientsOfTheReference) {
       }
       EXPECT_NEAR(dQ, gradients.dQ.at(0, 0, row, col), 1e-12);
     }
+  }
+}
+
+TEST(ScoreValues, AreZeroInARowThatSeesNoKey) {
+  test::WalkRequest request = shaped_backward("block_sparse2");
+  AttentionProblem& problem = request.problem;
+  problem.block_mask = test::listed_block_mask({16, 16}, 3, {{0}, {}, {0, 2}});
+  const auto values = score_values(problem, make_head_inputs(problem, request.inputs, 0, 0), true);
+  for (Index row = 0; row < problem.N; ++row) {
+    double sum = 0.0;
+    for (Index key = 0; key < problem.N_kv; ++key) {
+      sum += values[1].at(row, key);
+      const bool sees = problem.attends(row, key);
+      EXPECT_EQ(std::isinf(values[0].at(row, key)), !sees);
+      EXPECT_EQ(values[1].at(row, key) > 0.0, sees);
+      if (!sees) {
+        EXPECT_EQ(values[3].at(row, key), 0.0);
+      }
+    }
+    EXPECT_NEAR(sum, row / 16 == 1 ? 0.0 : 1.0, 1e-12);
   }
 }
 
