@@ -11,29 +11,31 @@ namespace attnscope {
 BlockMask::BlockMask(const Tiling& tiling, Index Tc, std::vector<Index> row_offsets,
                      std::vector<std::int32_t> columns, std::string text)
     : tiling_(tiling),
+      Tc_(Tc),
       row_offsets_(std::move(row_offsets)),
       columns_(std::move(columns)),
-      column_offsets_(static_cast<std::size_t>(Tc) + 1, 0),
-      rows_(columns_.size()),
       text_(std::move(text)) {
   ATTNSCOPE_CHECK(row_offsets_.size(), >=, 2U);
   ATTNSCOPE_CHECK(row_offsets_.back(), ==, nonzeros());
+  ATTNSCOPE_CHECK(columns_.empty() ? -1 : std::ranges::max(columns_), <, Tc);
+}
 
-  // Transpose: count the ones of each column, then insert the rows in ascending order
-  for (const std::int32_t j : columns_) {
-    ATTNSCOPE_CHECK(j, <, Tc);
-    ++column_offsets_[static_cast<std::size_t>(j) + 1];
-  }
-  std::partial_sum(column_offsets_.begin(), column_offsets_.end(), column_offsets_.begin());
+/// Counts the ones of each column, then inserts the rows in ascending order.
+BlockMask::ByColumn BlockMask::transpose() const {
+  ByColumn result{std::vector<Index>(static_cast<std::size_t>(Tc_) + 1, 0),
+                  std::vector<std::int32_t>(columns_.size())};
+  for (const std::int32_t j : columns_) ++result.offsets[static_cast<std::size_t>(j) + 1];
+  std::partial_sum(result.offsets.begin(), result.offsets.end(), result.offsets.begin());
   for (Index i = 0; i < Tr(); ++i) {
     for (const std::int32_t j : columns_of(i)) {
-      rows_[static_cast<std::size_t>(column_offsets_[static_cast<std::size_t>(j)]++)] =
-          static_cast<std::int32_t>(i);
+      const Index next = result.offsets[static_cast<std::size_t>(j)]++;
+      result.rows[static_cast<std::size_t>(next)] = static_cast<std::int32_t>(i);
     }
   }
   // Each offset is now at the end of its column, where the next begins
-  std::shift_right(column_offsets_.begin(), column_offsets_.end(), 1);
-  column_offsets_.front() = 0;
+  std::shift_right(result.offsets.begin(), result.offsets.end(), 1);
+  result.offsets.front() = 0;
+  return result;
 }
 
 double BlockMask::density() const {

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -25,7 +26,7 @@ class BlockMask {
 
   const Tiling& tiling() const { return tiling_; }
   Index Tr() const { return static_cast<Index>(row_offsets_.size()) - 1; }
-  Index Tc() const { return static_cast<Index>(column_offsets_.size()) - 1; }
+  Index Tc() const { return Tc_; }
   Index nonzeros() const { return static_cast<Index>(columns_.size()); }
   /// s of the paper: the share of ones.
   double density() const;
@@ -37,18 +38,19 @@ class BlockMask {
   std::span<const std::int32_t> columns_of(Index i) const {
     return part(columns_, row_offsets_, i);
   }
-  std::span<const std::int32_t> rows_of(Index j) const { return part(rows_, column_offsets_, j); }
+  std::span<const std::int32_t> rows_of(Index j) const {
+    const ByColumn& lists = by_column();
+    return part(lists.rows, lists.offsets, j);
+  }
   bool contains(Index i, Index j) const;
   /// Whether M keeps the tile of query row q and key k.
   bool attends(Index query, Index key) const {
     return contains(query / tiling_.Br, key / tiling_.Bc);
   }
 
-  // The lists in the form that kernels read
+  // All rows together
   std::span<const Index> row_offsets() const { return row_offsets_; }
   std::span<const std::int32_t> columns() const { return columns_; }
-  std::span<const Index> column_offsets() const { return column_offsets_; }
-  std::span<const std::int32_t> rows() const { return rows_; }
 
  private:
   static std::span<const std::int32_t> part(const std::vector<std::int32_t>& list,
@@ -58,12 +60,26 @@ class BlockMask {
                                    static_cast<std::size_t>(offsets[n + 1] - offsets[n]));
   }
 
+  /// The ones column by column: the row tiles of column j are rows[offsets[j]] up to
+  /// rows[offsets[j + 1]].
+  struct ByColumn {
+    std::vector<Index> offsets;
+    std::vector<std::int32_t> rows;
+  };
+  /// Transposes the mask on first use: recordings have many masks, and few of them are run.
+  const ByColumn& by_column() const {
+    std::call_once(transposed_, [this] { by_column_ = transpose(); });
+    return by_column_;
+  }
+  ByColumn transpose() const;
+
   Tiling tiling_;
+  Index Tc_;
   std::vector<Index> row_offsets_;
   std::vector<std::int32_t> columns_;
-  std::vector<Index> column_offsets_;
-  std::vector<std::int32_t> rows_;
   std::string text_;
+  mutable std::once_flag transposed_;
+  mutable ByColumn by_column_;
 };
 
 /// A block mask that several problems may share. Two masks are equal if they keep the same tiles.
