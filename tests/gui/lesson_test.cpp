@@ -106,7 +106,8 @@ TEST(RenderLesson, BadRequestsGetOneLineAndStatusTwo) {
 TEST(Window, ALessonIsPlayedByKeyboardAndMouse) {
   const ScratchFolder folder;
   const std::string answers = folder / "student.jsonl";
-  WindowSession window(1600, 900, {.lesson = ATTNSCOPE_LESSON_FILE, .step = 2, .answers = answers});
+  WindowSession window(kWindowWidth, kWindowHeight,
+                       {.lesson = ATTNSCOPE_LESSON_FILE, .step = 2, .answers = answers});
   window.type("1GB");  // the field has the focus
   window.key("Return");
   window.key("Next");
@@ -125,7 +126,7 @@ TEST(Window, ALessonIsPlayedByKeyboardAndMouse) {
 }
 
 TEST(Window, ARevealedStepShowsItsNumbersAndItsPlace) {
-  WindowSession window(1280, 720, {.lesson = ATTNSCOPE_LESSON_FILE, .step = 2});
+  WindowSession window(kWindowWidth, kWindowHeight, {.lesson = ATTNSCOPE_LESSON_FILE, .step = 2});
   window.click("lesson.show");
   const auto dump = window.final_dump();
   EXPECT_EQ(dump["state"]["lesson"]["phase"], "revealed");
@@ -135,7 +136,7 @@ TEST(Window, ARevealedStepShowsItsNumbersAndItsPlace) {
 }
 
 TEST(Window, EscapeLeavesALesson) {
-  WindowSession window(1600, 900, {.lesson = ATTNSCOPE_LESSON_FILE});
+  WindowSession window(kWindowWidth, kWindowHeight, {.lesson = ATTNSCOPE_LESSON_FILE});
   window.key("Escape");
   const auto dump = window.final_dump();
   EXPECT_FALSE(dump["state"].contains("lesson"));

@@ -18,7 +18,8 @@ namespace attnscope::app {
 namespace {
 
 /// Plays a lesson in a window with the mouse and the keyboard. The same lesson is played in
-/// parallel on a screen without a window, which says where the widgets are.
+/// parallel on a screen without a window, which says where the widgets are: both have the size with
+/// which the app opens.
 class WindowStudent {
  public:
   WindowStudent(const std::string& lesson, std::string answers)
