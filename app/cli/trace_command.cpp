@@ -109,7 +109,7 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   if (measured && recorded) {
     return invalid_request("--measured and --recording cannot be combined; give one of them");
   }
-  for (const char* option : {"rows", "save"}) {
+  for (const char* option : {"rows", "save", "deterministic", "knob"}) {
     if (measured || !given.has(option)) continue;
     return invalid_request("--{} requires --measured", option);
   }
@@ -204,7 +204,12 @@ CommandSpec trace_command() {
              false, writes_file("a recorded trace")},
             {"recording", "NAME|FILE", "the saved trace of a real run", false, reads_trace()}},
            run_options(FieldTarget::model,
-                       {"inputs", "seed", "q", "k", "v", "do", "round_to_storage"})}),
+                       {"inputs", "seed", "q", "k", "v", "do", "round_to_storage"}),
+           with_help(field_options({"deterministic", "switches"}),
+                     {{"deterministic", "", "with --measured, backward: sum dQ in a fixed order"},
+                      {"knob", "",
+                       "with --measured: optimisations to change; see attnscope-cli knobs [the "
+                       "kernel's]"}})}),
       .run = run_trace};
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "app/report/report_text.h"
 #include "kernels/measure/trace/trace_steps.h"
 #include "reference/message_text.h"
 
@@ -51,19 +52,13 @@ void write_block(const TracedBlock& block, Index slot, ChromeEvents& events) {
 }  // namespace
 
 std::string describe(const KernelTrace& trace) {
-  const ResolvedRun& run = trace.run;
-  const AttentionProblem& problem = run.problem;
-  const std::string extras = extras_text(problem);
-  return fmt::format("{} {}, B {}, H {}, N {}, N_kv {}, d {}, {}, mask {}{}{}, {}x{} tiles, on {}",
-                     one_line(run.asked.kernel), to_string(run.pass()), problem.batch,
-                     problem.heads, problem.N, problem.N_kv, problem.d, to_string(problem.dtype),
-                     to_string(problem.mask), extras.empty() ? "" : ", ", extras, run.tiling.Br,
-                     run.tiling.Bc, one_line(trace.header.device.name));
+  return fmt::format("{}, on {}", run_title(row_of(trace)), one_line(trace.header.device.name));
 }
 
 RecordingRow row_of(const KernelTrace& trace) {
   RecordingRow row{.run = trace.run, .unidentified = trace.unidentified};
   row.measurement.emplace();
+  row.measurement->instructions = trace.instructions;
   row.measurement->time.median_s = trace.plain_time_s;
   row.measurement->unavailable_counters["*"] =
       "only a trace of this problem was recorded, with times and no counters";

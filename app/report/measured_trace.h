@@ -9,7 +9,7 @@
 
 namespace attnscope {
 
-/// The run and its GPU: "flash2 forward, B 1, H 2, N 1024, ..., 128x128 tiles, on NVIDIA H200".
+/// The run and its GPU: "flash2, N 1024, d 64, ..., tiles 128x128, mma.sync, on NVIDIA H200".
 std::string describe(const KernelTrace& trace);
 
 /// The run of a trace as a row of a recording, with its time but no counters.

@@ -275,7 +275,8 @@ __global__ void __launch_bounds__(kWarps * 32, kWarps <= 4 ? 2 : 1)
     trace.did(TraceStep::exponentiate, i, j);
     scores.drop(S, warp_row, lane);                                        // @dropout
     accumulate_output<T, kRowPieces, kWarpKeys, d>(O, S, V_lane + stage);  // @update_output
-    trace.rows(i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); });
+    trace.rows(
+        i * Br + warp_row, j, m, alpha, [&l](int row) { return quad_sum(l[row]); }, slice);
     trace.did(TraceStep::accumulate, i, j);
   }
 

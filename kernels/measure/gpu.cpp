@@ -34,6 +34,7 @@ Result<KernelTrace> decoded(const kernels::RawTrace& raw, const ResolvedRun& run
   KernelTrace trace{.header = std::move(header), .run = run};
   trace.run.tiling = plan.tiling;
   trace.launch = plan.launch;
+  trace.instructions = plan.instructions;
   trace.time_s = raw.time_s;
   trace.plain_time_s = raw.plain_time_s;
 

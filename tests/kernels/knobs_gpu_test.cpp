@@ -6,38 +6,13 @@
 #include "kernels/catalog.h"
 #include "kernels/knobs.h"
 #include "kernels/resolve.h"
+#include "tests/kernels/knob_cases.h"
 #include "tests/kernels/reference_check.h"
 #include "tests/kernels/score_features.h"
 #include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 namespace {
-
-struct KnobCase {
-  const KernelInfo* kernel;
-  PassKind pass;
-  std::string name, value;
-};
-
-std::ostream& operator<<(std::ostream& out, const KnobCase& each) {
-  return out << each.kernel->name << ' ' << to_string(each.pass) << ' ' << each.name << '='
-             << each.value;
-}
-
-/// Every value of every switch, except the default.
-std::vector<KnobCase> knob_cases() {
-  std::vector<KnobCase> cases;
-  for (const KernelInfo& kernel : catalog()) {
-    for (const PassKind pass : {PassKind::forward, PassKind::backward}) {
-      for (const Knob* const knob : kernel.knobs(pass)) {
-        for (const KnobValue& value : knob->values.subspan(1)) {
-          cases.push_back({&kernel, pass, std::string(knob->name), std::string(value.name)});
-        }
-      }
-    }
-  }
-  return cases;
-}
 
 AttentionProblem problem_with(Index d, std::initializer_list<Feature> features) {
   AttentionProblem problem{
@@ -57,24 +32,16 @@ TEST_P(KnobsOfKernels, AgreeWithTheReference) {
                                        problem_with(96, {add_window, add_soft_cap})};
   int computed = 0;
   for (const AttentionProblem& problem : problems) {
-    // Each of up to eight warps needs 16 rows; with sliced keys, each warp has O of all rows
-    const Tiling sides = name == "partition"            ? Tiling{64, 64}
-                         : find_knob(name)->hopper_only ? Tiling{128, 176}
-                                                        : Tiling{128, 64};
-    const auto tiling = kernel->name == "split_kv" ? std::nullopt : std::optional(sides);
-    const auto asked = pass == PassKind::forward ? tiling : std::nullopt;
-    ResolvedRun run = test::kernel_run(kernel->name, problem, pass, asked);
-    run.asked.switches = {{name, value}};
-    // A switch that Hopper's program lacks must name the other program
-    if (check_program(run, gpu)) run.asked.switches.emplace(kInstructionsKnob, "mma");
+    const ResolvedRun run = run_of(GetParam(), problem, gpu);
     if (supports(run)) continue;
     ASSERT_FALSE(check_program(run, gpu)) << problem.d;
     ++computed;
     const AttentionInputs inputs = make_inputs(problem, {.seed = 77});
     const ForwardResult reference = naive_forward(problem, inputs);
     if (pass == PassKind::forward) {
-      check_forward({.kernel = kernel, .tiling = asked, .switches = run.asked.switches}, problem,
-                    inputs, reference);
+      check_forward(
+          {.kernel = kernel, .tiling = run.asked.tiling(), .switches = run.asked.switches}, problem,
+          inputs, reference);
     } else {
       check_backward({.kernel = kernel, .switches = run.asked.switches}, problem, inputs,
                      reference);

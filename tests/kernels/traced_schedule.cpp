@@ -9,6 +9,7 @@
 
 #include "kernels/catalog.h"
 #include "kernels/flash2/flash2_backward_shared.cuh"
+#include "kernels/flash2/flash2_forward_shared.cuh"
 #include "kernels/kernel_parameters.h"
 #include "kernels/measure/trace/trace_steps.h"
 #include "kernels/run_programs.h"
@@ -186,13 +187,22 @@ std::vector<Visit> skewed(std::vector<Visit> products) {
   return products;
 }
 
-/// Whether, with score functions, the first warp's part of tile (i, j) of the scores, which begins
-/// where the tile does, has a key that is hidden from one of its rows.
+/// The warps that share the keys of flash2's column tiles; 1: each has its own rows.
+Index sliced_warps(const KernelTrace& trace) {
+  const kernels::Knobs knobs = kernels::knobs_of(trace.run.asked);
+  if (knobs.sliced_k == 0) return 1;
+  return knobs.warps > 0 ? knobs.warps : kernels::flash2_sliced_warps(trace.run.tiling);
+}
+
+/// Whether the first warp's part of tile (i, j) of the scores, which begins where the tile does,
+/// has a key that is hidden from one of its rows.
 bool first_warp_masks(const KernelTrace& trace, const TileGrid& grid, Index batch,
                       const Visit& at) {
   const bool forward = trace.run.pass() == PassKind::forward;  // else eight warps, two side by side
-  const Index part_rows = forward ? 16 : trace.run.tiling.Br / 2;
-  const Index part_keys = forward ? trace.run.tiling.Bc : 32;
+  const Tiling& tiling = trace.run.tiling;
+  const Index slices = sliced_warps(trace);
+  const Index part_rows = slices > 1 ? tiling.Br : forward ? 16 : tiling.Br / 2;
+  const Index part_keys = forward ? tiling.Bc / slices : 32;
   const Index first_key = grid.col_begin(at.j);
   const Index rows = std::min(part_rows, grid.rows_of(at.i));
   for (Index row = grid.row_begin(at.i); row < grid.row_begin(at.i) + rows; ++row) {
@@ -218,7 +228,7 @@ std::vector<Visit> scheduled_steps(const KernelTrace& trace, TracedLaunch& trace
   std::erase_if(scheduled, [&](const Visit& step) {
     return kernels::has_column_tile(step.step) && step.j >= past_last && step.j != first_tile;
   });
-  if (!features.key_ranges) return scheduled;
+  if (!features.key_ranges && sliced_warps(trace) == 1) return scheduled;
   std::erase_if(scheduled, [&](const Visit& step) {
     return step.step == TraceStep::mask && !first_warp_masks(trace, traced.grid, block.batch, step);
   });

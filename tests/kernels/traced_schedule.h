@@ -3,13 +3,13 @@
 /// things are compared, each exactly: the tiles of every kind of step in their order, the order of
 /// all copies to the chip, and the order in which tiles are computed. Beyond its schedule a kernel
 /// masks the keys that pad the last column tile, and starts loads of column tiles that are padding
-/// alone: those are left out. With score functions each warp masks its own part of a tile, where
-/// that has a hidden key: the first one's are compared. flash2's forward pass with Hopper's
-/// instructions computes the scores of the next tile before it adds P V of a tile to O: its tiles
-/// must come in that order. Its schedule has agents; only the first consumer records: its own
-/// steps, and the producer's loads that it waits for. It skips tiles that are hidden from its rows.
-/// In the backward pass for wide heads, two groups of warps share the products of a tile: only
-/// those of the recording group are compared in their order.
+/// alone: those are left out. With score functions, and where warps share a tile's keys, each
+/// warp masks its own part of a tile, where that has a hidden key: the first one's are compared.
+/// flash2's forward pass with Hopper's instructions computes the scores of the next tile before it
+/// adds P V of a tile to O: its tiles must come in that order. Its schedule has agents; only the
+/// first consumer records: its own steps, and the producer's loads that it waits for. It skips
+/// tiles that are hidden from its rows. In the backward pass for wide heads, two groups of warps
+/// share the products of a tile: only those of the recording group are compared in their order.
 #pragma once
 
 #include <string>

@@ -43,9 +43,9 @@ struct TracedRow {
   Index head = 0;
   Index row = 0;
   std::vector<kernels::TraceRow> states;
-  /// If P warps share the keys of a column tile (split_kv), the records of each: warp w has keys [w
-  /// Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and alpha. `states` then holds the
-  /// merged values, merged like the warps' outputs at the end of a split.
+  /// If P warps share the keys of a column tile (split_kv, and flash2 with partition=sliced-k), the
+  /// records of each: warp w has keys [w Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and
+  /// alpha. `states` then holds the merged values, merged like the warps' outputs at the end.
   std::vector<std::vector<kernels::TraceRow>> parts = {};
 };
 
@@ -54,6 +54,7 @@ struct KernelTrace {
   ResolvedRun run;            ///< one pass of a kernel on generated inputs, without a block mask
   std::string unidentified;   ///< as in RecordingRow
   std::string launch;         ///< the traced launch of the pass
+  std::string instructions;   ///< of its matrix products: "mma.sync"; "" in older files
   double time_s = 0.0;        ///< one pass with the traced launch, by CUDA events
   double plain_time_s = 0.0;  ///< one pass without a trace
   double sm_clock_mhz = 0.0;  ///< during the launch: cycles per time of the global timer

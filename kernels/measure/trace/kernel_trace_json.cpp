@@ -83,8 +83,9 @@ json header_json(const KernelTrace& trace) {
   header.erase("protocol");
   header["schema"] = fmt::format("{}/{}", kSchema, kVersion);
   header.update(run_to_json(trace.run));
-  for (const char* untraced : {"carry", "deterministic"}) header.erase(untraced);
+  if (trace.run.asked.variant.carry == Carry::problem) header.erase("carry");
   header["launch"] = trace.launch;
+  if (!trace.instructions.empty()) header["instructions"] = trace.instructions;
   header["time_s"] = trace.time_s;
   header["plain_time_s"] = trace.plain_time_s;
   header["sm_clock_mhz"] = trace.sm_clock_mhz;
@@ -189,8 +190,8 @@ std::vector<int> step_numbers(const JsonObject& object) {
 constexpr NumberRange kTimerStepRange{1, 1e9};  // ns
 
 /// The members of a trace other than its run.
-constexpr std::array<std::string_view, 12> kTraceMembers = {
-    "schema",       "device",       "build",         "date",  "launch", "time_s",
+constexpr std::array<std::string_view, 13> kTraceMembers = {
+    "schema",       "device",       "build",         "date",  "launch", "instructions", "time_s",
     "plain_time_s", "sm_clock_mhz", "timer_step_ns", "steps", "blocks", "rows"};
 
 KernelTrace trace_from_json(const json& document, std::string_view name) {
@@ -207,6 +208,7 @@ KernelTrace trace_from_json(const json& document, std::string_view name) {
   }
   trace.unidentified = unidentified_part(document, kTraceMembers);
   trace.launch = text_of_at_most(object, "launch", kMostNameBytes);
+  trace.instructions = optional_text_of_at_most(object, "instructions", kMostNameBytes);
   trace.time_s = number_in(object, "time_s", kSecondsRange);
   trace.plain_time_s = number_in(object, "plain_time_s", kSecondsRange);
   trace.sm_clock_mhz = number_in(object, "sm_clock_mhz", kMegahertzRange);

@@ -4,7 +4,8 @@
 
 #include "kernels/default_tilings.h"
 #include "kernels/device/trace_buffer.cuh"
-#include "kernels/split_kv/split_kv_shared.cuh"
+#include "kernels/run_programs.h"
+#include "reference/check.h"
 #include "reference/key_splits.h"
 
 namespace attnscope::kernels {
@@ -56,15 +57,19 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const Progr
                           "block_sparse2 and split_kv have one",
                           kernel.name);
   }
-  const Tiling chosen = run_on_gpu(run, target).tiling;
+  const ResolvedRun traced = run_on_gpu(run, target);
+  const std::vector<LaunchProgram> programs = programs_of(traced, target, /*traced=*/true);
+  const LaunchProgram* const launch = launch_with_products(programs);
+  ATTNSCOPE_CHECK(launch != nullptr, ==, true);
 
   // Size the buffers
-  const Index Tr = ceil_div(problem.N, chosen.Br);
-  const Index Tc = ceil_div(problem.N_kv, chosen.Bc);
-  const BlockSize size = block_size(pass.block_work, problem, chosen, Tr, Tc);
+  const Index Tr = ceil_div(problem.N, traced.tiling.Br);
+  const Index Tc = ceil_div(problem.N_kv, traced.tiling.Bc);
+  const BlockSize size = block_size(pass.block_work, problem, traced.tiling, Tr, Tc);
   TracePlan plan;
   plan.launch = pass.launch;
-  plan.tiling = chosen;
+  plan.instructions = launch->block.instructions;
+  plan.tiling = traced.tiling;
   plan.heads = problem.batch * problem.heads;
   plan.blocks = plan.heads * size.blocks_per_head;
   plan.events_per_block = size.steps;
@@ -72,7 +77,9 @@ Result<TracePlan> plan_trace(const ResolvedRun& run, Index row_step, const Progr
     plan.row_step = row_step;
     plan.rows_per_head = ceil_div(problem.N, row_step);
     plan.column_tiles = Tc;
-    if (pass.block_work == BlockWork::split_of_row_tile) plan.row_parts = split_kv_warps(chosen);
+    const bool shares_keys =
+        pass.block_work == BlockWork::split_of_row_tile || knobs_of(run.asked).sliced_k != 0;
+    if (shares_keys) plan.row_parts = launch->block.threads / 32;
   }
   constexpr Index kMaxTiles = 65536;  // a step names its tile in 16 bits
   if (Tr > kMaxTiles || Tc > kMaxTiles) {

@@ -10,11 +10,12 @@ namespace attnscope::kernels {
 
 /// The buffers of one traced launch.
 struct TracePlan {
-  std::string_view launch;     ///< its name, as in LaunchMarks
-  Tiling tiling;               ///< of the pass
-  Index blocks = 0;            ///< of the grid, at most
-  Index events_per_block = 0;  ///< at most
-  Index row_step = 0;          ///< every row_step-th row of each head, from row 0; 0: none
+  std::string_view launch;        ///< its name, as in LaunchMarks
+  std::string_view instructions;  ///< of its matrix products: "mma.sync"
+  Tiling tiling;                  ///< of the pass
+  Index blocks = 0;               ///< of the grid, at most
+  Index events_per_block = 0;     ///< at most
+  Index row_step = 0;             ///< every row_step-th row of each head, from row 0; 0: none
   Index rows_per_head = 0;
   Index column_tiles = 0;
   Index row_parts = 1;  ///< warps that share the keys of a column tile, each with its own m, l,

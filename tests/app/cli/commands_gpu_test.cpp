@@ -184,7 +184,7 @@ TEST_F(OnGpu, AMeasuredTraceHasAWindowAndScoreFunctions) {
       "--softcap 30 --alibi --dropout 0.1 --rows 64 --out " +
       scratch.file("a.json") + " --save " + saved);
   ASSERT_EQ(measured.status, 0) << measured.err;
-  EXPECT_NE(measured.out.find("mask window:200,0, softcap 30, alibi, dropout 0.1"),
+  EXPECT_NE(measured.out.find("bf16, window:200,0, softcap 30, alibi, dropout 0.1"),
             std::string::npos)
       << measured.out;
   const CliOutcome read =
@@ -200,6 +200,25 @@ TEST_F(OnGpu, AMeasuredTraceHasAWindowAndScoreFunctions) {
   };
   EXPECT_EQ(blocks("a.json"), 2 * 8);
   EXPECT_EQ(blocks("b.json"), 2 * 8);
+}
+
+TEST_F(OnGpu, AMeasuredTraceNamesItsSwitchesAndProgramAndKeepsThem) {
+  const ScratchFolder scratch;
+  const std::string saved = scratch.file("saved.json");
+  const CliOutcome measured = run_cli(
+      "trace --measured --algorithm flash2 --heads 2 --seq-len 256 --rows 64 --block-rows 64 "
+      "--block-cols 64 --knob instructions=mma --knob partition=sliced-k --out " +
+      scratch.file("a.json") + " --save " + saved);
+  ASSERT_EQ(measured.status, 0) << measured.err;
+  const std::string named =
+      "flash2, N 256, d 64, B 1, H 2, bf16, instructions=mma, partition=sliced-k, tiles 64x64, "
+      "mma.sync, on ";
+  EXPECT_NE(measured.out.find(named), std::string::npos) << measured.out;
+  const CliOutcome read =
+      run_cli("trace --recording " + saved + " --out " + scratch.file("b.json"));
+  ASSERT_EQ(read.status, 0) << read.err;
+  EXPECT_NE(read.out.find(named), std::string::npos) << read.out;
+  EXPECT_EQ(json::parse(read_text(saved))["rows"][0].size(), 7u) << "the warps' parts";
 }
 
 TEST_F(OnGpu, ASweepOfMeasurementsFillsOneRecording) {

@@ -53,6 +53,22 @@ TEST(Trace, ARecordedRunsTextIsShownAsOneLine) {
             std::count(clean.begin(), clean.end(), '\n'));
 }
 
+TEST(Trace, ARecordedRunsSwitchesAndProgramAreNamed) {
+  const ScratchFolder scratch;
+  json saved = json::parse(
+      read_text(find_assets_dir().value() / "recordings" / "traces" / "flash2-forward-64.json"));
+  saved["switches"] = "instructions=mma,stages=1";
+  saved["instructions"] = "mma.sync";
+  const CliOutcome outcome = run_cli(
+      "trace --recording " + scratch.write("saved.json", saved.dump()) + " --out trace.json", {},
+      scratch.path());
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::string run =
+      "flash2, N 64, d 16, B 1, H 1, fp16, instructions=mma, stages=1, tiles 16x16, mma.sync, on ";
+  EXPECT_NE(outcome.out.find(run), std::string::npos) << outcome.out;
+  EXPECT_NE(read_text(scratch.path() / "trace.json").find(run), std::string::npos);
+}
+
 TEST(Trace, OfARecordedRunIsTheRealGpusInTheSameFormat) {
   const ScratchFolder scratch;
   const CliOutcome outcome =

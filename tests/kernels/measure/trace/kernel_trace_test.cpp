@@ -237,6 +237,28 @@ TEST(KernelTrace, RoundTripsThroughItsFile) {
   EXPECT_EQ(kernel_trace_text(again), kernel_trace_text(trace));
 }
 
+/// Otherwise a trace of other settings would be shown as one of the defaults.
+TEST(KernelTrace, TheChoicesOfItsRunAndItsProgramRoundTrip) {
+  KernelTrace trace = described();
+  trace.run.problem.heads = trace.run.problem.kv_heads = 4;
+  ASSERT_FALSE(decode_trace(two_blocks().view(), trace));
+  trace.run.asked.switches = {{"instructions", "mma"}, {"stages", "1"}};
+  trace.run.asked.variant.carry = Carry::fp32;
+  trace.run.asked.variant.visit_hidden = true;
+  trace.run.asked.pass = PassKind::backward;
+  trace.run.asked.deterministic = true;
+  trace.instructions = "mma.sync";
+  const auto read = parse_kernel_trace(kernel_trace_text(trace), "a file");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const RunSpec& asked = read.value().run.asked;
+  EXPECT_EQ(asked.switches, trace.run.asked.switches);
+  EXPECT_EQ(asked.variant, trace.run.asked.variant);
+  EXPECT_TRUE(asked.deterministic);
+  EXPECT_EQ(read.value().instructions, "mma.sync");
+  EXPECT_EQ(read.value().unidentified, "");
+  EXPECT_EQ(kernel_trace_text(read.value()), kernel_trace_text(trace));
+}
+
 TEST(KernelTrace, SettingsThatThisVersionDoesNotKnowAreReportedAndAMaskIsRefused) {
   KernelTrace trace = described();
   trace.run.problem.heads = trace.run.problem.kv_heads = 4;

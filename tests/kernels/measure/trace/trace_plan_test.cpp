@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "kernels/default_tilings.h"
 #include "kernels/measure/trace/trace_steps.h"
@@ -102,6 +103,34 @@ TEST(TracePlan, KeepsEachWarpsRowsWhereWarpsShareARowsKeys) {
   EXPECT_EQ(plan.value().rows(), 4 * 2 * 3 * 8);  // warps, heads, rows 0, 7, 14, tiles of 128 keys
   const auto none = kernels::plan_trace(kernel_run("split_kv", problem), 0, {});
   EXPECT_EQ(none.value().rows(), 0);
+}
+
+TEST(TracePlan, KeepsEachWarpsRowsInFlash2WithSlicedKeys) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 256;
+  problem.d = 64;
+  problem.dtype = DType::bf16;
+  const auto parts = [&](const std::map<std::string, std::string>& switches) {
+    ResolvedRun run = kernel_run("flash2", problem, PassKind::forward, Tiling{64, 128});
+    run.asked.switches = switches;
+    return kernels::plan_trace(run, 64, {}).value().row_parts;
+  };
+  EXPECT_EQ(parts({}), 1);
+  EXPECT_EQ(parts({{"stages", "1"}}), 1);
+  EXPECT_EQ(parts({{"partition", "sliced-k"}}), 4);
+  EXPECT_EQ(parts({{"partition", "sliced-k"}, {"warps", "2"}}), 2);
+}
+
+TEST(TracePlan, NamesTheProgram) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 256;
+  problem.d = 64;
+  problem.dtype = DType::bf16;
+  ResolvedRun run = kernel_run("flash2", problem);
+  EXPECT_EQ(kernels::plan_trace(run, 0, {"8.0"}).value().instructions, kernels::kTensorCores);
+  EXPECT_EQ(kernels::plan_trace(run, 0, {"9.0"}).value().instructions, kernels::kHopper);
+  run.asked.switches = {{"instructions", "mma"}};
+  EXPECT_EQ(kernels::plan_trace(run, 0, {"9.0"}).value().instructions, kernels::kTensorCores);
 }
 
 TEST(TracePlan, TakesScoreFunctionsAndNoCublas) {

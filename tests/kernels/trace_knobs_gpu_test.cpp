@@ -1,0 +1,108 @@
+/// Traced kernels with every value of every switch: they give the same results as the plain ones,
+/// and record the steps and statistics of the program that the switch asks for.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "kernels/measure/trace/trace_plan.h"
+#include "tests/kernels/knob_cases.h"
+#include "tests/kernels/traced_kernels.h"
+#include "tests/kernels/traced_problems.h"
+
+namespace attnscope::kernels {
+namespace {
+
+class TracedKnobs : public TracedKernels, public ::testing::WithParamInterface<KnobCase> {
+ protected:
+  /// The case's runs that the kernel supports: one without a mask and one under a causal mask.
+  static std::vector<ResolvedRun> runs() {
+    std::vector<ResolvedRun> supported;
+    for (const AttentionProblem& problem :
+         {problem_of(64, 300, 460), problem_of(128, 460, 300, Mask::causal())}) {
+      ResolvedRun run = run_of(GetParam(), problem, target());
+      if (!supports(run)) supported.push_back(std::move(run));
+    }
+    return supported;
+  }
+  static bool is_forward() { return GetParam().pass == PassKind::forward; }
+};
+
+TEST_P(TracedKnobs, ComputeWhatThePlainKernelComputes) {
+  ATTNSCOPE_NEEDS_GPU();
+  ASSERT_FALSE(runs().empty());
+  // Without a branch around alpha l, the plain kernel's compiler fuses it with the sum that
+  // follows: l differs in its last bit, and so does O after rounding to bf16
+  const double most = GetParam().name == "rescale" ? std::exp2(-7) : 0.0;
+  for (const ResolvedRun& run : runs()) {
+    if (is_forward()) {
+      expect_plain_output(run, most);
+    } else {
+      expect_plain_key_gradients(run);
+    }
+  }
+}
+
+TEST_P(TracedKnobs, RecordTheirProgramsSteps) {
+  ATTNSCOPE_NEEDS_GPU();
+  const auto& [kernel, pass, name, value] = GetParam();
+  ASSERT_FALSE(runs().empty());
+  for (const ResolvedRun& run : runs()) {
+    if (name != "mask") {
+      expect_schedule(run, kernel->name == "split_kv" ? splits_of(run.problem) : 1);
+      continue;
+    }
+    // The schedule masks only tiles at the mask's edge; with this switch, the kernel masks all
+    const KernelTrace traced = trace(run, 0);
+    std::map<TraceStep, int> counts;
+    for (const TracedBlock& block : traced.blocks) {
+      for (const TracedStep& step : block.steps) ++counts[step.step];
+    }
+    EXPECT_GT(counts[TraceStep::scores], 0);
+    EXPECT_EQ(counts[TraceStep::mask], counts[TraceStep::scores]);
+  }
+}
+
+TEST_P(TracedKnobs, RecordTheAlgorithmsStatistics) {
+  ATTNSCOPE_NEEDS_GPU();
+  const auto& [kernel, pass, name, value] = GetParam();
+  if (!is_forward()) return;  // these passes have no online softmax
+  for (const ResolvedRun& run : runs()) {
+    States states{.row_step = 37};
+    if (kernel->name == "split_kv") states.splits = splits_of(run.problem);
+    const TracePlan plan = plan_trace(run, states.row_step, target()).value();
+    states.parts = plan.row_parts;
+    EXPECT_EQ(plan.row_parts > 1, kernel->name == "split_kv" || name == "partition");
+    if (name == "exp") states.l_error = 7.5e-5;  // of its polynomial, as the switch says
+    expect_states(run, states);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, TracedKnobs, ::testing::ValuesIn(knob_cases()));
+
+/// A fixed order of the additions to dQ is a choice like a switch, but it gives the same bits.
+TEST_F(TracedKernels, AddToDQInAFixedOrder) {
+  ATTNSCOPE_NEEDS_GPU();
+  for (const char* kernel : {"flash1", "flash2"}) {
+    for (const AttentionProblem& problem :
+         {problem_of(64, 512, 512), problem_of(128, 409, 300, Mask::causal())}) {
+      ResolvedRun run = test::kernel_run(kernel, problem, PassKind::backward);
+      run.asked.deterministic = true;
+      expect_schedule(run);
+      expect_plain_gradients(run);
+    }
+  }
+}
+
+/// O travels through HBM in fp32.
+TEST_F(TracedKernels, CarryOInFp32) {
+  ATTNSCOPE_NEEDS_GPU();
+  const ResolvedRun run = test::kernel_run("flash1", problem_of(64, 300, 409), PassKind::forward,
+                                           std::nullopt, Carry::fp32);
+  expect_schedule(run);
+  expect_plain_output(run);
+  expect_states(run);
+}
+
+}  // namespace
+}  // namespace attnscope::kernels
