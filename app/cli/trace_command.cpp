@@ -46,8 +46,6 @@ std::string summary_text(const TraceSummary& summary) {
   return table_text(lines);
 }
 
-constexpr std::string_view kTracesFolder = "recordings/traces";
-
 /// Traces the kernel of the options on the GPU, after every check that needs no GPU.
 Result<KernelTrace> trace_now(const GivenOptions& given) {
   ATTNSCOPE_TRY(const auto spec, parse_run_of(given, kernels::kernel_names()));

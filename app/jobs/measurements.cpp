@@ -39,21 +39,6 @@ MeasuredRun run_of(const KernelTrace& trace) {
       {NumberKind::recorded, {header.device, CacheState::warm}, header.date, header.build.commit}};
 }
 
-/// The runs of every file in assets/FOLDER.
-template <typename Read>
-std::vector<MeasuredRun> load_runs(std::string_view folder, const Read& read,
-                                   std::vector<std::string>& problems) {
-  std::vector<MeasuredRun> all;
-  for (const std::string& name : list_assets(folder)) {
-    const Result<std::filesystem::path> path = find_asset(folder, name);
-    if (!path) continue;
-    Result<std::vector<MeasuredRun>> runs = read(path.value());
-    if (runs) std::ranges::move(runs.value(), std::back_inserter(all));
-    if (!runs) problems.push_back(words(runs.error(), Reader::screen));
-  }
-  return all;
-}
-
 }  // namespace
 
 std::string RunProvenance::describe() const {
@@ -167,19 +152,30 @@ SeenRuns seen_runs(const RunInfo& run, const Measurements& measurements) {
 }
 
 std::vector<MeasuredRun> load_shipped_recordings(std::vector<std::string>& problems) {
-  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
-    ATTNSCOPE_TRY(const auto recording, read_recording(path));
-    return runs_of(recording, NumberKind::recorded);
-  };
-  return load_runs("recordings", read, problems);
+  std::vector<MeasuredRun> all;
+  for (const std::string& name : list_assets("recordings")) {
+    const auto path = find_asset("recordings", name);
+    if (!path) continue;
+    const auto recording = read_recording(path.value());
+    if (recording) {
+      std::ranges::move(runs_of(recording.value(), NumberKind::recorded), std::back_inserter(all));
+    } else {
+      problems.push_back(words(recording.error(), Reader::screen));
+    }
+  }
+  return all;
 }
 
 std::vector<MeasuredRun> load_shipped_traces(std::vector<std::string>& problems) {
-  const auto read = [](const std::filesystem::path& path) -> Result<std::vector<MeasuredRun>> {
-    ATTNSCOPE_TRY(const auto trace, read_kernel_trace(path));
-    return std::vector{run_of(trace)};
-  };
-  return load_runs("recordings/traces", read, problems);
+  std::vector<MeasuredRun> all;
+  for (const ShippedTrace& shipped : shipped_traces()) {
+    if (shipped.trace) {
+      all.push_back(run_of(shipped.trace.value()));
+    } else {
+      problems.push_back(words(shipped.trace.error(), Reader::screen));
+    }
+  }
+  return all;
 }
 
 const ShippedRuns& shipped_runs() {

@@ -5,6 +5,7 @@
 #include "app/report/report_text.h"
 #include "kernels/measure/trace/trace_steps.h"
 #include "reference/message_text.h"
+#include "sim/device/assets.h"
 
 namespace attnscope {
 
@@ -63,6 +64,19 @@ RecordingRow row_of(const KernelTrace& trace) {
   row.measurement->unavailable_counters["*"] =
       "only a trace of this problem was recorded, with times and no counters";
   return row;
+}
+
+const std::vector<ShippedTrace>& shipped_traces() {
+  static const std::vector<ShippedTrace> traces = [] {
+    std::vector<ShippedTrace> read;
+    for (const std::string& name : list_assets(kTracesFolder)) {
+      const auto path = find_asset(kTracesFolder, name);
+      read.push_back(
+          {name, path ? read_kernel_trace(path.value()) : Result<KernelTrace>(path.error())});
+    }
+    return read;
+  }();
+  return traces;
 }
 
 bool write_measured_trace(const KernelTrace& trace, const TextSink& sink, Index& events) {

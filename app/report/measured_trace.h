@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/recording/recording.h"
@@ -14,6 +16,18 @@ std::string describe(const KernelTrace& trace);
 
 /// The run of a trace as a row of a recording, with its time but no counters.
 RecordingRow row_of(const KernelTrace& trace);
+
+/// The folder of shipped traces in assets/.
+inline constexpr std::string_view kTracesFolder = "recordings/traces";
+
+/// A trace in kTracesFolder.
+struct ShippedTrace {
+  std::string name;
+  Result<KernelTrace> trace;
+};
+/// All, by name. Reads the files at the first call: they do not change while the program
+/// runs.
+const std::vector<ShippedTrace>& shipped_traces();
 
 /// Writes the trace with one process per SM; each resident block has one track for the whole block
 /// and one for the steps of its first warp. Returns false if a piece could not be written. Sets

@@ -16,7 +16,6 @@
 #include "app/report/measured_trace.h"
 #include "kernels/catalog.h"
 #include "kernels/measure/trace/trace_steps.h"
-#include "sim/device/assets.h"
 #include "sim/schedule/algorithm.h"
 #include "sim/snapshot/describe_op.h"
 #include "sim/trace/chrome_trace.h"
@@ -26,8 +25,6 @@ namespace attnscope::app {
 namespace {
 
 using kernels::TraceStep;
-
-constexpr std::string_view kTracesFolder = "recordings/traces";
 
 /// The tensor whose colour a step has: the tensor that it writes, as for the model's operations.
 struct StepTensor {
@@ -282,7 +279,8 @@ std::optional<Error> set_predicted(SmRunPair& pair, SimulationReport report,
 }
 
 /// Lays out the trace, and the model of the same run on the same GPU.
-Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic<bool>* cancel) {
+Result<SmRunPair> lay_out(const KernelTrace& trace, const std::string& name,
+                          const std::atomic<bool>* cancel) {
   const DeviceInfo& device = trace.header.device;
   const auto gpu_name = find_gpu_of(device);
   if (!gpu_name) {
@@ -290,14 +288,13 @@ Result<SmRunPair> lay_out(KernelTrace trace, std::string name, const std::atomic
   }
   ATTNSCOPE_TRY(const auto gpu, load_gpu(*gpu_name));
   ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
-  SmRunPair pair{.name = std::move(name), .launch = trace.launch, .gpu = gpu.display_name};
+  SmRunPair pair{.trace = trace, .name = name, .launch = trace.launch, .gpu = gpu.display_name};
   if (set_predicted(pair, report, gpu, cancel)) {
     ATTNSCOPE_TRY(pair.upper, lower_bound_run(trace, gpu));
   }
   pair.recorded = recorded_run(trace);
   pair.sm_count = count_sms(pair, gpu);
-  for (TracedBlock& block : trace.blocks) block.steps.clear();
-  pair.trace = std::move(trace);
+  for (TracedBlock& block : pair.trace->blocks) block.steps.clear();
   return pair;
 }
 
@@ -320,28 +317,25 @@ Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* 
 
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel) {
   // Among equally suitable traces, the one with the most thread blocks
-  KernelTrace best;
-  std::string best_name;
+  const ShippedTrace* best = nullptr;
   Suitability suits;
   std::string unreadable;
-  for (const std::string& name : list_assets(kTracesFolder)) {
-    const auto path = find_asset(kTracesFolder, name);
-    auto trace = path ? read_kernel_trace(path.value()) : Result<KernelTrace>(path.error());
-    if (!trace) {
-      unreadable = words(trace.error(), Reader::screen);
+  for (const ShippedTrace& shipped : shipped_traces()) {
+    if (!shipped.trace) {
+      unreadable = words(shipped.trace.error(), Reader::screen);
       continue;
     }
-    Suitability how_well = suitability(trace.value(), key);
-    const bool larger = trace.value().blocks.size() > best.blocks.size();
+    const KernelTrace& trace = shipped.trace.value();
+    Suitability how_well = suitability(trace, key);
     if (how_well.rank == 0 || how_well.rank < suits.rank) continue;
+    const bool larger = !best || trace.blocks.size() > best->trace.value().blocks.size();
     if (how_well.rank == suits.rank && !larger) continue;
     suits = std::move(how_well);
-    best = std::move(trace).value();
-    best_name = name;
+    best = &shipped;
   }
   if (suits.rank > 0 && (suits.differs.none() || key.other)) {
     FoundSmRun found;
-    ATTNSCOPE_TRY(found.pair, lay_out(std::move(best), std::move(best_name), cancel));
+    ATTNSCOPE_TRY(found.pair, lay_out(best->trace.value(), best->name, cancel));
     found.pair->same_run = suits.differs.none();
     return found;
   }
@@ -355,7 +349,7 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* can
         suits.differs.in == DifferenceIn::problem
             ? "No trace of this problem was recorded."
             : fmt::format("No trace of this run was recorded: {}.", suits.differs.words);
-    found.offers = offers(best);
+    found.offers = offers(best->trace.value());
     return found;
   }
   if (!found.pair) {
