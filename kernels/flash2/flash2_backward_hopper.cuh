@@ -234,7 +234,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
         });
   } else {
     take_registers<kRegisters.consuming>();
-    Trace trace(parameters, block.j);
+    Trace trace(parameters, block.j, block.record());
     Flash2GradientConsumer<T, Block, Trace> consumer(block, warpgroup, trace);
     consumer.accumulate();
     consumer.store();

@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(kFlash2HopperThreads, 1)
         block, [&] { add_query_gradients<0>(block); }, [&] { add_query_gradients<1>(block); });
   } else {
     take_registers<kRegisters.consuming>();
-    Trace trace(parameters, block.j);
+    Trace trace(parameters, block.j, block.record());
     if (warpgroup == 0) {
       Flash2ValueConsumer<T, Block, Trace> consumer(block);
       consumer.accumulate(trace);

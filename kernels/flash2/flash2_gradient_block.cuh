@@ -46,7 +46,7 @@ struct Flash2GradientPlace {
     int j, head_index;
   };
   __device__ ColumnTileOfHead place() const {
-    const int Tc = (parameters.shape.N_kv + Bc - 1) / Bc;
+    const int Tc = this->Tc();
     const int block = device::block_index();
     if (!in_turns()) return {block % Tc, block / Tc};
     const int group = block / (parameters.heads_in_turn * Tc);
@@ -58,9 +58,9 @@ struct Flash2GradientPlace {
   /// Recomputed at each call: registers are scarce.
   __device__ Index head_index() const { return place().head_index; }
   /// Heads of all batch entries.
-  __device__ int head_count() const {
-    return device::block_count() / ((parameters.shape.N_kv + Bc - 1) / Bc);
-  }
+  __device__ int head_count() const { return device::block_count() / Tc(); }
+  /// The number of the block's trace: head by head, in the order of the column tiles.
+  __device__ int record() const { return place().head_index * Tc() + j; }
   __device__ int head() const { return place().head_index % parameters.shape.heads; }
   __device__ int batch() const { return place().head_index / parameters.shape.heads; }
 
@@ -73,6 +73,7 @@ struct Flash2GradientPlace {
   __device__ bool in_turns() const {
     return kVisits == device::Visits::all && parameters.dQ_turns != nullptr;
   }
+  __device__ int Tc() const { return (parameters.shape.N_kv + Bc - 1) / Bc; }
   __device__ int Tr() const { return (parameters.shape.N + Br - 1) / Br; }
   /// The block's turn to add to dQi: the last column tile that row tile i sees has the first turn.
   __device__ int turn_at(int i) const {

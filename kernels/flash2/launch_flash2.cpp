@@ -63,11 +63,9 @@ void launch_flash2_backward(PassLauncher& pass) {
     constexpr Index kWarpRows = 16;
     Flash2HopperParameters hopper{parameters, gradient_maps(parameters, pass.run, kWarpRows)};
     // Only as many heads as run at once: the blocks of a head begin one after another, and more
-    // heads would not fit in L2. A trace derives a block's head from its number.
+    // heads would not fit in L2
     const Index at_once = pass.target.sm_count * pass.batch_heads() / pass.column_tiles();
-    if (pass.arguments.trace == nullptr) {
-      hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, pass.batch_heads()));
-    }
+    hopper.heads_in_turn = static_cast<int>(std::clamp(at_once, Index{1}, pass.batch_heads()));
     pass.start_traceable("backward", pass.column_tiles(), hopper);
   } else {
     pass.start_traceable("backward", pass.column_tiles(), parameters);
