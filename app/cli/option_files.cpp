@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "app/report/measured_trace.h"
 #include "reference/files/file_identity.h"
 #include "reference/message_text.h"
 #include "sim/device/assets.h"
@@ -26,7 +27,7 @@ std::filesystem::path tensor_file(const std::filesystem::path& folder, std::stri
 
 namespace {
 
-OptionFiles reads_asset(const char* folder) {
+OptionFiles reads_asset(std::string_view folder) {
   return {OptionFiles::Use::read, [folder](const std::string& value) -> std::vector<fs::path> {
             const auto path = find_asset(folder, value);
             if (!path) return {};
@@ -156,7 +157,7 @@ OptionFiles reads_recording() {
   return reads_asset("recordings");
 }
 OptionFiles reads_trace() {
-  return reads_asset("recordings/traces");
+  return reads_asset(kTracesFolder);
 }
 OptionFiles writes_file(std::string_view may_replace) {
   return {.use = OptionFiles::Use::written,

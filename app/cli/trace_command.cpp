@@ -107,9 +107,12 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   if (measured && recorded) {
     return invalid_request("--measured and --recording cannot be combined; give one of them");
   }
-  for (const char* option : {"rows", "save", "deterministic", "knob"}) {
-    if (measured || !given.has(option)) continue;
+  const auto requires_measured = [&](std::string_view option) -> std::optional<Error> {
+    if (measured || !given.has(option)) return std::nullopt;
     return invalid_request("--{} requires --measured", option);
+  };
+  for (const char* option : {"rows", "save"}) {
+    if (auto error = requires_measured(option)) return error;
   }
   if ((measured || recorded) && given.has("block-order")) {
     return invalid_request(
@@ -118,6 +121,9 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   if (recorded) {
     return refuse_fields(
         given, true, "--recording shows a saved run, whose fields are fixed; leave the field out");
+  }
+  for (const char* option : {"deterministic", "knob"}) {
+    if (auto error = requires_measured(option)) return error;
   }
   if (!measured) return std::nullopt;
   return refuse_fields(
