@@ -137,8 +137,13 @@ std::vector<std::string> offers(const KernelTrace& trace) {
           ? fmt::format("N = {}, d = {}", draw::format_count(p.N), p.d)
           : fmt::format("N = {}, N_kv = {}, d = {}", p.N, draw::format_count(p.N_kv), p.d);
   const std::string on = "on " + trace.header.device.name;
-  return {fmt::format("{}, B {}, H {}, {}, mask {}, tiles {} × {}, {}", sizes, p.batch, p.heads,
-                      to_string(p.dtype), to_string(p.mask), tiling.Br, tiling.Bc, on),
+  std::string choices;
+  if (trace.run.asked.deterministic) choices += ", deterministic dQ";
+  for (const auto& [name, value] : trace.run.asked.switches) {
+    choices += fmt::format(", {}={}", name, value);
+  }
+  return {fmt::format("{}, B {}, H {}, {}, mask {}, tiles {} × {}{}, {}", sizes, p.batch, p.heads,
+                      to_string(p.dtype), to_string(p.mask), tiling.Br, tiling.Bc, choices, on),
           fmt::format("{}, {}", sizes, on), sizes};
 }
 
@@ -237,7 +242,7 @@ Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription
 }
 
 Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gpu) {
-  ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
+  ATTNSCOPE_TRY(const auto report, model_recorded_run(row_of(trace), gpu));
   if (report.tile_ops > kMaxTraceOps) {
     return unavailable("the model of this run has too many operations to lay out");
   }
@@ -287,9 +292,12 @@ Result<SmRunPair> lay_out(const KernelTrace& trace, const std::string& name,
     return unavailable("no shipped description of the trace's GPU '{}'", device.name);
   }
   ATTNSCOPE_TRY(const auto gpu, load_gpu(*gpu_name));
-  ATTNSCOPE_TRY(const auto report, model_kernel_run(trace.run, gpu));
+  const RecordingRow row = row_of(trace);
+  ATTNSCOPE_TRY(const auto report, model_recorded_run(row, gpu));
   SmRunPair pair{.trace = trace, .name = name, .launch = trace.launch, .gpu = gpu.display_name};
-  if (set_predicted(pair, report, gpu, cancel)) {
+  const DifferenceIn in = difference(report, gpu, row, {device, CacheState::warm}).in;
+  const bool is_modelled = in == DifferenceIn::nothing || in == DifferenceIn::cache;
+  if (!is_modelled || set_predicted(pair, report, gpu, cancel)) {
     ATTNSCOPE_TRY(pair.upper, lower_bound_run(trace, gpu));
   }
   pair.recorded = recorded_run(trace);
@@ -357,10 +365,10 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* can
     const bool has_pass =
         kernel != nullptr && (key.pass == PassKind::forward || kernel->has_backward());
     const bool can_be_traced = has_pass && !kernel->pass(key.pass).launch.empty();
-    const std::string_view more =
-        !unreadable.empty() ? "; a trace could not be read: "
-        : can_be_traced     ? "; attnscope-cli trace --measured --save records a trace on a GPU"
-                            : "";
+    const std::string_view more = !unreadable.empty() ? "; a trace could not be read: "
+                                  : can_be_traced     ? "; attnscope-cli trace --measured --save "
+                                                        "records one on a GPU, for the app's next start"
+                                                      : "";
     return unavailable("no recorded trace of {} {}, and no prediction: {}{}{}",
                        key.run->algorithm->name, to_string(key.pass), predicted.error().message,
                        more, unreadable);

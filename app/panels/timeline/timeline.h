@@ -166,7 +166,7 @@ std::vector<std::string> sm_headings(const SmRunPair& pair);
 /// The basis of the upper run.
 std::string_view about_upper(UpperRun kind);
 
-/// "Not the run on the screen: flash2 forward, B 1, H 24, N 1024, ..., on NVIDIA H200".
+/// "Not the run on the screen: flash2, N 1024, d 64, B 1, H 24, ..., on NVIDIA H200".
 std::string other_label(const SmRunPair& pair);
 
 /// "block 3 of head 0: predicted SM 3, 0.12 us to 4.5 us; recorded SM 5, 0.1 us to 5.1 us".

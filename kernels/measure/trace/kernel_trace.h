@@ -43,9 +43,10 @@ struct TracedRow {
   Index head = 0;
   Index row = 0;
   std::vector<kernels::TraceRow> states;
-  /// If P warps share the keys of a column tile (split_kv, and flash2 with partition=sliced-k), the
-  /// records of each: warp w has keys [w Bc / P, (w + 1) Bc / P) of each tile, and its own m, l and
-  /// alpha. `states` then holds the merged values, merged like the warps' outputs at the end.
+  /// If P warps share the keys of a column tile (split_kv, and other kernels with
+  /// partition=sliced-k), the records of each: warp w has keys [w Bc / P, (w + 1) Bc / P) of each
+  /// tile, and its own m, l and alpha. `states` then holds the merged values, merged like the
+  /// warps' outputs at the end of a split or of the row tile.
   std::vector<std::vector<kernels::TraceRow>> parts = {};
 };
 

@@ -8,6 +8,7 @@
 #include "app/panels/timeline/timeline.h"
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
+#include "app/report/measured_trace.h"
 #include "sim/device/assets.h"
 #include "tests/app/panels/sample_snapshot.h"
 
@@ -151,11 +152,11 @@ TEST(SmRun, OfAnAlgorithmWithoutATraceIsUnavailable) {
 }
 
 TEST(SmRun, EveryShippedTraceCanBeModelled) {
-  const std::vector<std::string> names = list_assets("recordings/traces");
+  const std::vector<std::string> names = list_assets(kTracesFolder);
   ASSERT_FALSE(names.empty());
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
-    const auto trace = read_kernel_trace(find_asset("recordings/traces", name).value());
+    const auto trace = read_kernel_trace(find_asset(kTracesFolder, name).value());
     ASSERT_TRUE(trace.ok()) << trace.error().message;
     EXPECT_FALSE(trace.value().header.build.local_changes);
     const auto modelled = lower_bound_run(trace.value(), load_gpu("h200").value());
