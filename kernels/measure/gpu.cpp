@@ -27,30 +27,6 @@ void check_sizes(const ResolvedRun& run, const AttentionInputs& inputs) {
   if (run.pass() == PassKind::backward) ATTNSCOPE_CHECK(inputs.dO.size(), ==, inputs.Q.size());
 }
 
-/// Decodes the records into a trace of the run, with the tiling that was used.
-Result<KernelTrace> decoded(const kernels::RawTrace& raw, const ResolvedRun& run,
-                            Recording header) {
-  const kernels::TracePlan& plan = raw.plan;
-  KernelTrace trace{.header = std::move(header), .run = run};
-  trace.run.tiling = plan.tiling;
-  trace.launch = plan.launch;
-  trace.instructions = plan.instructions;
-  trace.time_s = raw.time_s;
-  trace.plain_time_s = raw.plain_time_s;
-
-  TraceRecords records;
-  records.blocks = raw.blocks;
-  records.events_per_block = static_cast<std::size_t>(plan.events_per_block);
-  records.events = std::span(raw.events).first(raw.blocks.size() * records.events_per_block);
-  records.rows = raw.rows;
-  records.row_step = static_cast<std::size_t>(plan.row_step);
-  records.rows_per_head = static_cast<std::size_t>(plan.rows_per_head);
-  records.column_tiles = static_cast<std::size_t>(plan.column_tiles);
-  records.row_parts = static_cast<std::size_t>(plan.row_parts);
-  if (auto error = decode_trace(records, trace)) return *error;
-  return trace;
-}
-
 /// A GPU with a session.
 class SessionGpu final : public Gpu {
  public:
@@ -194,7 +170,7 @@ Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
     return std::nullopt;
   });
   if (error) return *error;
-  return decoded(raw, run, empty_recording({}));
+  return kernels::decoded(raw, run, empty_recording({}));
 }
 
 Result<std::vector<MeasuredQuantity>> SessionGpu::calibrate(const CalibrationControl& control) {

@@ -106,4 +106,26 @@ Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const Trac
                 [&](const TraceBuffer* buffer) { return tensors.value().pass(session, buffer); });
 }
 
+Result<KernelTrace> decoded(const RawTrace& raw, const ResolvedRun& run, Recording header) {
+  const TracePlan& plan = raw.plan;
+  KernelTrace trace{.header = std::move(header), .run = run};
+  trace.run.tiling = plan.tiling;
+  trace.launch = plan.launch;
+  trace.instructions = plan.instructions;
+  trace.time_s = raw.time_s;
+  trace.plain_time_s = raw.plain_time_s;
+
+  TraceRecords records;
+  records.blocks = raw.blocks;
+  records.events_per_block = static_cast<std::size_t>(plan.events_per_block);
+  records.events = std::span(raw.events).first(raw.blocks.size() * records.events_per_block);
+  records.rows = raw.rows;
+  records.row_step = static_cast<std::size_t>(plan.row_step);
+  records.rows_per_head = static_cast<std::size_t>(plan.rows_per_head);
+  records.column_tiles = static_cast<std::size_t>(plan.column_tiles);
+  records.row_parts = static_cast<std::size_t>(plan.row_parts);
+  if (auto error = decode_trace(records, trace)) return *error;
+  return trace;
+}
+
 }  // namespace attnscope::kernels

@@ -7,6 +7,7 @@
 #include "kernels/device/trace_buffer.cuh"
 #include "kernels/host/device_buffer.h"
 #include "kernels/measure/session.h"
+#include "kernels/measure/trace/kernel_trace.h"
 #include "kernels/measure/trace/trace_plan.h"
 #include "reference/run_spec.h"
 
@@ -37,6 +38,10 @@ class TraceMemory {
   TracePlan plan_;
   DeviceBuffer blocks_, events_, rows_;
 };
+
+/// The records as a trace of the run, in the tiling that was used. failed if they contradict each
+/// other.
+Result<KernelTrace> decoded(const RawTrace& raw, const ResolvedRun& run, Recording header);
 
 /// Runs the pass on generated inputs, once to warm up and once with recording. `plan` comes from
 /// plan_trace().

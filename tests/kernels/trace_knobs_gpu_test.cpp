@@ -2,9 +2,12 @@
 /// and record the steps and statistics of the program that the switch asks for.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
+#include "app/report/report_text.h"
+#include "kernels/compile/block_program.h"
 #include "kernels/measure/trace/trace_plan.h"
 #include "tests/kernels/knob_cases.h"
 #include "tests/kernels/traced_kernels.h"
@@ -21,7 +24,9 @@ class TracedKnobs : public TracedKernels, public ::testing::WithParamInterface<K
     for (const AttentionProblem& problem :
          {problem_of(64, 300, 460), problem_of(128, 460, 300, Mask::causal())}) {
       ResolvedRun run = run_of(GetParam(), problem, target());
-      if (!supports(run)) supported.push_back(std::move(run));
+      if (supports(run)) continue;
+      EXPECT_FALSE(check_program(run, target())) << run_title(run);
+      supported.push_back(std::move(run));
     }
     return supported;
   }
@@ -31,8 +36,8 @@ class TracedKnobs : public TracedKernels, public ::testing::WithParamInterface<K
 TEST_P(TracedKnobs, ComputeWhatThePlainKernelComputes) {
   ATTNSCOPE_NEEDS_GPU();
   ASSERT_FALSE(runs().empty());
-  // Without a branch around alpha l, the plain kernel's compiler fuses it with the sum that
-  // follows: l differs in its last bit, and so does O after rounding to bf16
+  // Without a branch around alpha l, the plain kernel's compiler fuses it with the sum after it: l
+  // may differ in its last bit, and then O, too, after rounding to bf16
   const double most = GetParam().name == "rescale" ? std::exp2(-7) : 0.0;
   for (const ResolvedRun& run : runs()) {
     if (is_forward()) {
@@ -43,30 +48,57 @@ TEST_P(TracedKnobs, ComputeWhatThePlainKernelComputes) {
   }
 }
 
+/// How often each step is recorded, over all blocks, and how often it is left out.
+struct StepCounts {
+  explicit StepCounts(const KernelTrace& trace) {
+    for (const TracedBlock& block : trace.blocks) {
+      for (const TracedStep& step : block.steps) ++(step.done ? done : left_out)[step.step];
+    }
+  }
+  std::map<TraceStep, int> done, left_out;
+};
+
+/// Whether every Kj but the first is loaded after P V of the previous tile has been added to O.
+bool loads_after_use(const TracedBlock& block) {
+  int loaded = 0, used = 0;
+  for (const TracedStep& step : block.steps) {
+    if (step.step == TraceStep::load_Kj && ++loaded > used + 1) return false;
+    if (step.step == TraceStep::accumulate) ++used;
+  }
+  return true;
+}
+
 TEST_P(TracedKnobs, RecordTheirProgramsSteps) {
   ATTNSCOPE_NEEDS_GPU();
   const auto& [kernel, pass, name, value] = GetParam();
   ASSERT_FALSE(runs().empty());
   for (const ResolvedRun& run : runs()) {
-    if (name != "mask") {
-      expect_schedule(run, kernel->name == "split_kv" ? splits_of(run.problem) : 1);
+    SCOPED_TRACE(run_title(run));
+    const KernelTrace traced = trace(run, 0);
+    StepCounts counts(traced);
+    EXPECT_GT(counts.done[TraceStep::scores], 0);
+    if (name == "mask") {
+      // The schedule masks only tiles at the mask's edge; with this switch, the kernel masks all
+      EXPECT_EQ(counts.done[TraceStep::mask], counts.done[TraceStep::scores]);
       continue;
     }
-    // The schedule masks only tiles at the mask's edge; with this switch, the kernel masks all
-    const KernelTrace traced = trace(run, 0);
-    std::map<TraceStep, int> counts;
-    for (const TracedBlock& block : traced.blocks) {
-      for (const TracedStep& step : block.steps) ++counts[step.step];
+    expect_schedule(run, kernel->name == "split_kv" ? splits_of(run.problem) : 1);
+    if (name == "rescale") {
+      EXPECT_EQ(counts.left_out[TraceStep::rescale], 0);
     }
-    EXPECT_GT(counts[TraceStep::scores], 0);
-    EXPECT_EQ(counts[TraceStep::mask], counts[TraceStep::scores]);
+    if (name == "stages" && traced.instructions == kTensorCores) {
+      EXPECT_EQ(std::ranges::all_of(traced.blocks, loads_after_use), value == "1");
+    }
+    if (name == "instructions") {
+      EXPECT_EQ(traced.instructions, kTensorCores);
+    }
   }
 }
 
 TEST_P(TracedKnobs, RecordTheAlgorithmsStatistics) {
   ATTNSCOPE_NEEDS_GPU();
   const auto& [kernel, pass, name, value] = GetParam();
-  if (!is_forward()) return;  // these passes have no online softmax
+  if (!is_forward()) GTEST_SKIP() << "the backward pass has no online softmax";
   for (const ResolvedRun& run : runs()) {
     States states{.row_step = 37};
     if (kernel->name == "split_kv") states.splits = splits_of(run.problem);
@@ -80,14 +112,16 @@ TEST_P(TracedKnobs, RecordTheAlgorithmsStatistics) {
 
 INSTANTIATE_TEST_SUITE_P(Each, TracedKnobs, ::testing::ValuesIn(knob_cases()));
 
-/// A fixed order of the additions to dQ is a choice like a switch, but it gives the same bits.
+/// Then dQ, too, has the same bits.
 TEST_F(TracedKernels, AddToDQInAFixedOrder) {
   ATTNSCOPE_NEEDS_GPU();
-  for (const char* kernel : {"flash1", "flash2"}) {
-    for (const AttentionProblem& problem :
-         {problem_of(64, 512, 512), problem_of(128, 409, 300, Mask::causal())}) {
-      ResolvedRun run = test::kernel_run(kernel, problem, PassKind::backward);
+  for (const AttentionProblem& problem :
+       {problem_of(64, 512, 512), problem_of(128, 409, 300, Mask::causal()),
+        problem_of(192, 300, 409), problem_of(64, 2048, 2048, Mask::causal())}) {
+    for (const bool mma : {false, true}) {
+      ResolvedRun run = test::kernel_run("flash2", problem, PassKind::backward);
       run.asked.deterministic = true;
+      if (mma) run.asked.switches = {{kInstructionsKnob, "mma"}};
       expect_schedule(run);
       expect_plain_gradients(run);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "app/report/report_text.h"
 #include "kernels/default_tilings.h"
 #include "kernels/measure/inputs/backward_tensors.h"
 #include "kernels/measure/inputs/forward_tensors.h"
@@ -16,15 +17,6 @@
 namespace attnscope::kernels {
 
 namespace {
-
-std::string described(const ResolvedRun& run) {
-  const AttentionProblem& problem = run.problem;
-  std::string text = run.asked.kernel + " " + std::string(to_string(run.pass())) + ", " +
-                     describe(problem) + ", " + extras_text(problem);
-  if (problem.block_mask) text += ", " + problem.block_mask->text();
-  for (const auto& [name, value] : run.asked.switches) text += ", " + name + "=" + value;
-  return text;
-}
 
 /// Expects the algorithm's m, l and alpha in double precision, and nothing for column tiles that
 /// the row's tile does not visit.
@@ -60,7 +52,7 @@ template <typename Tensors, typename RunPass>
 void expect_plain_values(Session& session, ResolvedRun run,
                          const std::vector<CheckedTensor>& outputs, Index rows,
                          const RunPass& run_pass, double relative_error = 0.0) {
-  SCOPED_TRACE(described(run));
+  SCOPED_TRACE(run_title(run));
   std::vector<std::vector<double>> plain, traced;
   const auto error = session.run([&]() -> std::optional<Error> {
     const auto plan = plan_trace(run, 1, session.target());
@@ -85,8 +77,9 @@ void expect_plain_values(Session& session, ResolvedRun run,
   ASSERT_FALSE(error) << error->message;
   ASSERT_EQ(plain.size(), traced.size());
   for (std::size_t output = 0; output < plain.size(); ++output) {
+    ASSERT_EQ(plain[output].size(), traced[output].size());
     for (std::size_t n = 0; n < plain[output].size(); ++n) {
-      const double expected = plain[output][n], found = traced[output].at(n);
+      const double expected = plain[output][n], found = traced[output][n];
       const double most = relative_error * std::abs(expected);
       ASSERT_TRUE(std::abs(found - expected) <= most) << n << ": " << found << ", " << expected;
     }
@@ -118,35 +111,19 @@ ProgramTarget TracedKernels::target() {
 }
 
 KernelTrace TracedKernels::trace(const ResolvedRun& run, Index row_step) {
-  KernelTrace trace{.run = run};
-  trace.header.device = session_->device();
+  KernelTrace trace;
   const auto error = session_->run([&]() -> std::optional<Error> {
-    const auto plan = plan_trace(run, row_step, session_->target());
-    if (!plan) return plan.error();
-    const auto raw = trace_pass(*session_, run, plan.value());
-    if (!raw) return raw.error();
-    const RawTrace& from = raw.value();
-    trace.run.tiling = from.plan.tiling;
-    trace.launch = from.plan.launch;
-    trace.instructions = from.plan.instructions;
-    trace.time_s = from.time_s;
-    trace.plain_time_s = from.plain_time_s;
-    return decode_trace({.blocks = from.blocks,
-                         .events = from.events,
-                         .events_per_block = static_cast<std::size_t>(from.plan.events_per_block),
-                         .rows = from.rows,
-                         .row_step = static_cast<std::size_t>(from.plan.row_step),
-                         .rows_per_head = static_cast<std::size_t>(from.plan.rows_per_head),
-                         .column_tiles = static_cast<std::size_t>(from.plan.column_tiles),
-                         .row_parts = static_cast<std::size_t>(from.plan.row_parts)},
-                        trace);
+    ATTNSCOPE_TRY(const auto plan, plan_trace(run, row_step, session_->target()));
+    ATTNSCOPE_TRY(const auto raw, trace_pass(*session_, run, plan));
+    ATTNSCOPE_TRY(trace, decoded(raw, run, {.device = session_->device()}));
+    return std::nullopt;
   });
-  EXPECT_FALSE(error) << described(run) << ": " << error->message;
+  EXPECT_FALSE(error) << run_title(run) << ": " << error->message;
   return trace;
 }
 
 void TracedKernels::expect_schedule(const ResolvedRun& run, Index splits) {
-  SCOPED_TRACE(described(run));
+  SCOPED_TRACE(run_title(run));
   const KernelTrace traced = trace(run, 0);
   if (HasFailure()) return;
   const auto differences = differences_from_schedule(traced, splits);
@@ -181,7 +158,7 @@ void TracedKernels::expect_plain_gradients(const ResolvedRun& run) {
 }
 
 void TracedKernels::expect_states(const ResolvedRun& run, const States& states) {
-  SCOPED_TRACE(described(run));
+  SCOPED_TRACE(run_title(run));
   const AttentionProblem& problem = run.problem;
   const KernelTrace traced = trace(run, states.row_step);
   if (HasFailure()) return;

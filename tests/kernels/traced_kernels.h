@@ -3,13 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "kernels/measure/inputs/backward_tensors.h"
 #include "kernels/measure/session.h"
 #include "kernels/measure/trace/kernel_trace.h"
-#include "tests/support/kernel_run.h"
 
 namespace attnscope::kernels {
 

@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 
 #include "kernels/default_tilings.h"
 #include "kernels/measure/trace/trace_steps.h"
+#include "kernels/run_programs.h"
+#include "tests/kernels/knob_cases.h"
 #include "tests/support/kernel_run.h"
 #include "tests/support/listed_block_mask.h"
 
@@ -131,6 +134,38 @@ TEST(TracePlan, NamesTheProgram) {
   EXPECT_EQ(kernels::plan_trace(run, 0, {"9.0"}).value().instructions, kernels::kHopper);
   run.asked.switches = {{"instructions", "mma"}};
   EXPECT_EQ(kernels::plan_trace(run, 0, {"9.0"}).value().instructions, kernels::kTensorCores);
+}
+
+/// A traced launch is the plain one with hooks, whatever the switch.
+TEST(TracedPrograms, ArePlainOnesWithATrace) {
+  AttentionProblem problem;
+  problem.N = problem.N_kv = 300;
+  problem.d = 64;
+  problem.dtype = DType::bf16;
+  for (const kernels::ProgramTarget& gpu : {kernels::ProgramTarget{"8.0"}, {"9.0"}}) {
+    for (const kernels::KnobCase& each : kernels::knob_cases()) {
+      const ResolvedRun run = kernels::run_on_gpu(kernels::run_of(each, problem, gpu), gpu);
+      if (kernels::check_program(run, gpu)) continue;
+      std::ostringstream name;
+      name << each << " on " << gpu.compute_capability;
+      SCOPED_TRACE(name.str());
+      const auto plain = kernels::programs_of(run, gpu),
+                 traced = kernels::programs_of(run, gpu, true);
+      ASSERT_EQ(plain.size(), traced.size());
+      for (std::size_t n = 0; n < plain.size(); ++n) {
+        kernels::BlockProgram block = traced[n].block;
+        std::string& expression = block.program.expression;
+        const std::size_t at = expression.find("BlockTrace");
+        if (at != std::string::npos) expression.replace(at, 10, "NoTrace");
+        EXPECT_EQ(block.program, plain[n].block.program);
+        EXPECT_EQ(block.threads, plain[n].block.threads);
+        EXPECT_EQ(block.shared_bytes, plain[n].block.shared_bytes);
+        EXPECT_EQ(block.instructions, plain[n].block.instructions);
+        EXPECT_EQ(at != std::string::npos,
+                  traced[n].launch == kernels::kernel_of(run).pass(run.pass()).launch);
+      }
+    }
+  }
 }
 
 TEST(TracePlan, TakesScoreFunctionsAndNoCublas) {
