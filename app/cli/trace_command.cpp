@@ -107,12 +107,11 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   if (measured && recorded) {
     return invalid_request("--measured and --recording cannot be combined; give one of them");
   }
-  const auto requires_measured = [&](std::string_view option) -> std::optional<Error> {
-    if (measured || !given.has(option)) return std::nullopt;
-    return invalid_request("--{} requires --measured", option);
-  };
-  for (const char* option : {"rows", "save"}) {
-    if (auto error = requires_measured(option)) return error;
+  for (const char* option : {"rows", "save", "deterministic", "knob"}) {
+    if (measured || !given.has(option)) continue;
+    if (!recorded) return invalid_request("--{} requires --measured", option);
+    return invalid_request("--{} does not apply: --recording shows a saved run; leave it out",
+                           option);
   }
   if ((measured || recorded) && given.has("block-order")) {
     return invalid_request(
@@ -121,9 +120,6 @@ std::optional<Error> check_measured_options(const GivenOptions& given) {
   if (recorded) {
     return refuse_fields(
         given, true, "--recording shows a saved run, whose fields are fixed; leave the field out");
-  }
-  for (const char* option : {"deterministic", "knob"}) {
-    if (auto error = requires_measured(option)) return error;
   }
   if (!measured) return std::nullopt;
   return refuse_fields(
@@ -204,16 +200,19 @@ CommandSpec trace_command() {
             {"measured", "",
              "trace the real kernel on this machine's GPU; the kernel records itself"},
             {"rows", "STEP", "with --measured: m, l and alpha of every STEP-th row [0: none]"},
-            {"save", "FILE", "with --measured: keep the trace for --recording and for the app",
+            {"save", "FILE",
+             "with --measured: save the trace for --recording; the app shows those in "
+             "assets/recordings/traces",
              false, writes_file("a recorded trace")},
             {"recording", "NAME|FILE", "the saved trace of a real run", false, reads_trace()}},
            run_options(FieldTarget::model,
                        {"inputs", "seed", "q", "k", "v", "do", "round_to_storage"}),
-           with_help(field_options({"deterministic", "switches"}),
-                     {{"deterministic", "", "with --measured, backward: sum dQ in a fixed order"},
-                      {"knob", "",
-                       "with --measured: optimisations to change; see attnscope-cli knobs [the "
-                       "kernel's]"}})}),
+           with_help(
+               field_options({"deterministic", "switches"}),
+               {{"deterministic", "", "with --measured, backward pass: add to dQ in a fixed order"},
+                {"knob", "",
+                 "with --measured: optimisations to change; see attnscope-cli knobs [the "
+                 "kernel's]"}})}),
       .run = run_trace};
 }
 

@@ -25,8 +25,8 @@ struct ShippedTrace {
   std::string name;
   Result<KernelTrace> trace;
 };
-/// The shipped traces, sorted by name, read at the first call: a file that is saved later is found
-/// after a restart.
+/// The shipped traces, sorted by name. Read at the first call; files saved later are found after a
+/// restart.
 const std::vector<ShippedTrace>& shipped_traces();
 
 /// Writes the trace with one process per SM; each resident block has one track for the whole block

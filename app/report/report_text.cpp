@@ -91,9 +91,18 @@ std::string_view rounding_note(const ResolvedRun& run) {
   return rounded_output_note(run.algorithm(), run.asked.variant.carry, run.problem.dtype);
 }
 
+std::string choices_text(const RunSpec& spec) {
+  const Carry carry = spec.variant.carry;
+  std::string words;
+  if (carry != Carry::problem) words += fmt::format(", carry {}", to_string(carry));
+  if (spec.variant.visit_hidden) words += ", hidden tiles visited";
+  if (spec.deterministic) words += ", deterministic dQ";
+  for (const auto& [name, value] : spec.switches) words += fmt::format(", {}={}", name, value);
+  return words;
+}
+
 std::string run_title(const ResolvedRun& run) {
   const AttentionProblem& problem = run.problem;
-  const Carry carry = run.asked.variant.carry;
   std::string title = run.algorithm();
   const std::string& kernel = run.asked.kernel;
   if (!kernel.empty() && kernel != run.algorithm()) title += fmt::format(" ({})", kernel);
@@ -106,10 +115,7 @@ std::string run_title(const ResolvedRun& run) {
   if (!problem.mask.is_none()) title += ", " + to_string(problem.mask);
   if (problem.block_mask) title += ", block mask " + problem.block_mask->text();
   if (const std::string extras = extras_text(problem); !extras.empty()) title += ", " + extras;
-  if (carry != Carry::problem) title += fmt::format(", carry {}", to_string(carry));
-  if (run.asked.variant.visit_hidden) title += ", hidden tiles visited";
-  if (run.asked.deterministic) title += ", deterministic dQ";
-  for (const auto& [name, value] : run.asked.switches) title += fmt::format(", {}={}", name, value);
+  title += choices_text(run.asked);
   if (run.files_hash != 0) title += ", own tensors";
   if (run.files_hash == 0 && run.asked.inputs != InputSpec{}) {
     title += fmt::format(", {} inputs of seed {}", to_string(run.asked.inputs.kind),

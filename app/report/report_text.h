@@ -43,6 +43,8 @@ std::string table_text(const Lines& lines, std::size_t left_columns = 1);
 std::string problem_words(const AttentionProblem& problem);
 /// The run with its problem and tiling: "flash2 backward, B 2, ..., 64x64 tiles".
 std::string run_words(const ResolvedRun& run);
+/// The choices that differ from their defaults, each after a comma: ", deterministic dQ, stages=1".
+std::string choices_text(const RunSpec& spec);
 /// The run in short, "flash2, N 1024, d 64, B 16, H 32, bf16, causal": other fields only if they
 /// are unusual.
 std::string run_title(const ResolvedRun& run);

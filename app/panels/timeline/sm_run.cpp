@@ -128,25 +128,6 @@ Suitability suitability(const KernelTrace& trace, const SmRunKey& key) {
   return {same_problem ? 2 : 1, std::move(differs)};
 }
 
-/// The description of a trace's run, the longest wording first.
-std::vector<std::string> offers(const KernelTrace& trace) {
-  const AttentionProblem& p = trace.run.problem;
-  const Tiling& tiling = trace.run.tiling;
-  const std::string sizes =
-      p.N == p.N_kv
-          ? fmt::format("N = {}, d = {}", draw::format_count(p.N), p.d)
-          : fmt::format("N = {}, N_kv = {}, d = {}", p.N, draw::format_count(p.N_kv), p.d);
-  const std::string on = "on " + trace.header.device.name;
-  std::string choices;
-  if (trace.run.asked.deterministic) choices += ", deterministic dQ";
-  for (const auto& [name, value] : trace.run.asked.switches) {
-    choices += fmt::format(", {}={}", name, value);
-  }
-  return {fmt::format("{}, B {}, H {}, {}, mask {}, tiles {} × {}{}, {}", sizes, p.batch, p.heads,
-                      to_string(p.dtype), to_string(p.mask), tiling.Br, tiling.Bc, choices, on),
-          fmt::format("{}, {}", sizes, on), sizes};
-}
-
 }  // namespace
 
 void SmRun::sort() {
@@ -283,7 +264,23 @@ std::optional<Error> set_predicted(SmRunPair& pair, SimulationReport report,
   return std::nullopt;
 }
 
-/// Lays out the trace, and the model of the same run on the same GPU.
+/// The prediction of the run on the screen, without a trace.
+Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* cancel) {
+  const RunInfo& run = *key.run;
+  SimulationReport report = run.totals;
+  if (run.resolved().pass() != key.pass) {
+    ResolvedRun of_pass = run.resolved();  // of both passes, only the one shown
+    of_pass.asked.pass = key.pass;
+    ATTNSCOPE_TRY(report, simulate(of_pass, run.gpu, cancel));
+  }
+  SmRunPair pair{.same_run = true};
+  if (auto why_none = set_predicted(pair, std::move(report), run.gpu, cancel)) return *why_none;
+  pair.sm_count = count_sms(pair, run.gpu);
+  return pair;
+}
+
+}  // namespace
+
 Result<SmRunPair> lay_out(const KernelTrace& trace, const std::string& name,
                           const std::atomic<bool>* cancel) {
   const DeviceInfo& device = trace.header.device;
@@ -306,22 +303,20 @@ Result<SmRunPair> lay_out(const KernelTrace& trace, const std::string& name,
   return pair;
 }
 
-/// The prediction of the run on the screen, without a trace.
-Result<SmRunPair> predicted_alone(const SmRunKey& key, const std::atomic<bool>* cancel) {
-  const RunInfo& run = *key.run;
-  SimulationReport report = run.totals;
-  if (run.resolved().pass() != key.pass) {
-    ResolvedRun of_pass = run.resolved();  // of both passes, only the one shown
-    of_pass.asked.pass = key.pass;
-    ATTNSCOPE_TRY(report, simulate(of_pass, run.gpu, cancel));
-  }
-  SmRunPair pair{.same_run = true};
-  if (auto why_none = set_predicted(pair, std::move(report), run.gpu, cancel)) return *why_none;
-  pair.sm_count = count_sms(pair, run.gpu);
-  return pair;
+std::vector<std::string> offers(const KernelTrace& trace) {
+  const AttentionProblem& p = trace.run.problem;
+  const std::string sizes =
+      p.N == p.N_kv
+          ? fmt::format("N = {}, d = {}", draw::format_count(p.N), p.d)
+          : fmt::format("N = {}, N_kv = {}, d = {}", p.N, draw::format_count(p.N_kv), p.d);
+  const std::string on = "on " + trace.header.device.name;
+  const std::string extras = extras_text(p);
+  return {
+      fmt::format("{}, B {}, H {}, {}, mask {}{}{}{}, tiles {} × {}, {}", sizes, p.batch, p.heads,
+                  to_string(p.dtype), to_string(p.mask), extras.empty() ? "" : ", ", extras,
+                  choices_text(trace.run.asked), trace.run.tiling.Br, trace.run.tiling.Bc, on),
+      fmt::format("{}, {}", sizes, on), sizes};
 }
-
-}  // namespace
 
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel) {
   // Among equally suitable traces, the one with the most thread blocks
@@ -365,10 +360,14 @@ Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* can
     const bool has_pass =
         kernel != nullptr && (key.pass == PassKind::forward || kernel->has_backward());
     const bool can_be_traced = has_pass && !kernel->pass(key.pass).launch.empty();
-    const std::string_view more = !unreadable.empty() ? "; a trace could not be read: "
-                                  : can_be_traced     ? "; attnscope-cli trace --measured --save "
-                                                        "records one on a GPU, for the app's next start"
-                                                      : "";
+    std::string_view more;
+    if (!unreadable.empty()) {
+      more = "; a trace could not be read: ";
+    } else if (can_be_traced) {
+      more =
+          "; to add one, save it in assets/recordings/traces with attnscope-cli trace --measured "
+          "--save, and restart the app";
+    }
     return unavailable("no recorded trace of {} {}, and no prediction: {}{}{}",
                        key.run->algorithm->name, to_string(key.pass), predicted.error().message,
                        more, unreadable);

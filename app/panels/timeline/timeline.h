@@ -116,6 +116,13 @@ Result<SmRun> predicted_run(const SimulationReport& report, const GpuDescription
 /// GPU must exist.
 Result<SmRun> lower_bound_run(const KernelTrace& trace, const GpuDescription& gpu);
 
+/// The trace, and above it the model of the same run on the same GPU: predicted if such runs are
+/// modelled. unavailable without a description of the trace's GPU.
+Result<SmRunPair> lay_out(const KernelTrace& trace, const std::string& name,
+                          const std::atomic<bool>* cancel = nullptr);
+/// A trace's run for the button that offers it, the longest wording first.
+std::vector<std::string> offers(const KernelTrace& trace);
+
 /// Looks in assets/recordings/traces for the run, else for another run of the same algorithm and
 /// pass. unavailable without a trace or prediction, or without a description of the trace's GPU.
 Result<FoundSmRun> find_sm_run(const SmRunKey& key, const std::atomic<bool>* cancel = nullptr);

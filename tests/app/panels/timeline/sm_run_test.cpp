@@ -9,6 +9,7 @@
 #include "app/report/kernel_dram.h"
 #include "app/report/kernel_time.h"
 #include "app/report/measured_trace.h"
+#include "kernels/compile/block_program.h"
 #include "sim/device/assets.h"
 #include "tests/app/panels/sample_snapshot.h"
 
@@ -163,6 +164,49 @@ TEST(SmRun, EveryShippedTraceCanBeModelled) {
     ASSERT_TRUE(modelled.ok()) << modelled.error().message;
     EXPECT_EQ(modelled.value().blocks.size(), trace.value().blocks.size());
   }
+}
+
+KernelTrace shipped_trace(std::string_view name) {
+  const auto trace = read_kernel_trace(find_asset(kTracesFolder, name).value());
+  EXPECT_TRUE(trace.ok()) << trace.error().message;
+  return trace.value();
+}
+
+TEST(SmRun, ATraceOfARunThatIsNotModelledHasNoPrediction) {
+  KernelTrace trace = shipped_trace("flash2-backward-1024");
+  const auto predicted = lay_out(trace, "a trace");
+  ASSERT_TRUE(predicted.ok()) << predicted.error().message;
+  EXPECT_NE(predicted.value().kind, UpperRun::lower_bound);
+  trace.run.asked.deterministic = true;
+  const auto bound = lay_out(trace, "a trace");
+  ASSERT_TRUE(bound.ok()) << bound.error().message;
+  EXPECT_EQ(bound.value().kind, UpperRun::lower_bound);
+  EXPECT_EQ(bound.value().recorded.blocks.size(), trace.blocks.size());
+}
+
+/// The traced program is mma.sync's, though the run has no switch that says so.
+TEST(SmRun, ATraceIsModelledWithTheProgramThatItNames) {
+  KernelTrace trace = shipped_trace("flash2-forward-1024");
+  const auto end_ps = [&](std::string_view instructions, const std::string& value) {
+    trace.instructions = instructions;
+    trace.run.asked.switches.clear();
+    if (!value.empty()) trace.run.asked.switches = {{"instructions", value}};
+    const auto pair = lay_out(trace, "a trace");
+    EXPECT_TRUE(pair.ok()) << pair.error().message;
+    EXPECT_NE(pair.value().kind, UpperRun::lower_bound);
+    return pair.value().upper.end_ps;
+  };
+  const Index on_mma = end_ps("", "mma");
+  EXPECT_EQ(end_ps(kernels::kTensorCores, ""), on_mma);
+  EXPECT_NE(end_ps(kernels::kHopper, ""), on_mma);
+}
+
+TEST(SmRun, AnOfferedTraceNamesItsChoices) {
+  KernelTrace trace = shipped_trace("flash2-backward-1024");
+  trace.run.asked.deterministic = true;
+  trace.run.asked.switches = {{"instructions", "mma"}};
+  EXPECT_NE(offers(trace).front().find("deterministic dQ, instructions=mma"), std::string::npos)
+      << offers(trace).front();
 }
 
 TEST(SmRun, RecordedMLAndAlphaAreTheModels) {
