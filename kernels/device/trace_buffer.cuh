@@ -68,8 +68,8 @@ struct TraceRow {
 
 /// The device memory that a kernel writes to.
 struct TraceBuffer {
-  TraceBlock* blocks = nullptr;  ///< [blocks of the grid]
-  TraceEvent* events = nullptr;  ///< [blocks of the grid, events_per_block]
+  TraceBlock* blocks = nullptr;  ///< [B, H, blocks_per_head]
+  TraceEvent* events = nullptr;  ///< [B, H, blocks_per_head, events_per_block]
   TraceRow* rows = nullptr;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   int32_t events_per_block = 0;
   int32_t blocks_per_head = 1;

@@ -170,7 +170,7 @@ Result<KernelTrace> SessionGpu::trace(const ResolvedRun& run, Index row_step) {
     return std::nullopt;
   });
   if (error) return *error;
-  return kernels::decoded(raw, run, empty_recording({}));
+  return kernels::decode(raw, run, empty_recording({}));
 }
 
 Result<std::vector<MeasuredQuantity>> SessionGpu::calibrate(const CalibrationControl& control) {

@@ -106,7 +106,7 @@ Result<RawTrace> trace_pass(Session& session, const ResolvedRun& run, const Trac
                 [&](const TraceBuffer* buffer) { return tensors.value().pass(session, buffer); });
 }
 
-Result<KernelTrace> decoded(const RawTrace& raw, const ResolvedRun& run, Recording header) {
+Result<KernelTrace> decode(const RawTrace& raw, const ResolvedRun& run, Recording header) {
   const TracePlan& plan = raw.plan;
   KernelTrace trace{.header = std::move(header), .run = run};
   trace.run.tiling = plan.tiling;

@@ -16,7 +16,7 @@ namespace attnscope::kernels {
 /// The kernel's records, as trace_buffer.cuh describes them.
 struct RawTrace {
   TracePlan plan;
-  std::vector<TraceBlock> blocks;  ///< the blocks that ran: the first of the grid
+  std::vector<TraceBlock> blocks;  ///< the blocks that ran, head by head
   std::vector<TraceEvent> events;  ///< [blocks, events_per_block]
   std::vector<TraceRow> rows;      ///< [row_parts, B, H, rows_per_head, column_tiles]
   double time_s = 0.0;             ///< the pass with the traced launch
@@ -39,9 +39,9 @@ class TraceMemory {
   DeviceBuffer blocks_, events_, rows_;
 };
 
-/// The records as a trace of the run, in the tiling that was used. failed if they contradict each
-/// other.
-Result<KernelTrace> decoded(const RawTrace& raw, const ResolvedRun& run, Recording header);
+/// Decodes the records into a trace of the run, in the tiling that ran. failed if they contradict
+/// each other.
+Result<KernelTrace> decode(const RawTrace& raw, const ResolvedRun& run, Recording header);
 
 /// Runs the pass on generated inputs, once to warm up and once with recording. `plan` comes from
 /// plan_trace().

@@ -37,8 +37,9 @@ class TracedKnobs : public TracedKernels, public ::testing::WithParamInterface<K
 TEST_P(TracedKnobs, ComputeWhatThePlainKernelComputes) {
   ATTNSCOPE_NEEDS_GPU();
   ASSERT_FALSE(runs().empty());
-  // Without a branch around alpha l, the plain kernel's compiler fuses it with the sum after it: l
-  // may differ in its last bit, and then O, too, after rounding to bf16
+  // The program without a trace computes alpha l and the first addition of the row sum in one fused
+  // multiply-add; in the traced program, a hook separates them. l may then differ in its last bit,
+  // and so may O after rounding
   const double most = GetParam().name == "rescale" ? std::exp2(-7) : 0.0;
   for (const ResolvedRun& run : runs()) {
     if (is_forward()) {
@@ -122,7 +123,7 @@ std::vector<KnobCase> forward_cases() {
 INSTANTIATE_TEST_SUITE_P(Each, TracedKnobs, ::testing::ValuesIn(knob_cases()));
 INSTANTIATE_TEST_SUITE_P(Each, TracedForwardKnobs, ::testing::ValuesIn(forward_cases()));
 
-/// Then dQ, too, has the same bits.
+/// With a fixed order of additions, dQ has the same bits, too.
 TEST_F(TracedKernels, AddToDQInAFixedOrder) {
   ATTNSCOPE_NEEDS_GPU();
   for (const AttentionProblem& problem :
@@ -138,8 +139,8 @@ TEST_F(TracedKernels, AddToDQInAFixedOrder) {
   }
 }
 
-/// O travels through HBM in fp32.
-TEST_F(TracedKernels, CarryOInFp32) {
+/// The precision of O in HBM is fp32.
+TEST_F(TracedKernels, KeepOInFp32InHbm) {
   ATTNSCOPE_NEEDS_GPU();
   const ResolvedRun run = test::kernel_run("flash1", problem_of(64, 300, 409), PassKind::forward,
                                            std::nullopt, Carry::fp32);

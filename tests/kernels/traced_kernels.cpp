@@ -115,7 +115,7 @@ KernelTrace TracedKernels::trace(const ResolvedRun& run, Index row_step) {
   const auto error = session_->run([&]() -> std::optional<Error> {
     ATTNSCOPE_TRY(const auto plan, plan_trace(run, row_step, session_->target()));
     ATTNSCOPE_TRY(const auto raw, trace_pass(*session_, run, plan));
-    ATTNSCOPE_TRY(trace, decoded(raw, run, {.device = session_->device()}));
+    ATTNSCOPE_TRY(trace, decode(raw, run, {.device = session_->device()}));
     return std::nullopt;
   });
   EXPECT_FALSE(error) << run_title(run) << ": " << error->message;

@@ -1,4 +1,4 @@
-/// The checks of traced kernels on a GPU, on one session.
+/// Checks of traced kernels on a GPU, which share one session.
 #pragma once
 
 #include <gtest/gtest.h>

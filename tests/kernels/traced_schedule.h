@@ -4,7 +4,8 @@
 /// all copies to the chip, and the order in which tiles are computed. Beyond its schedule a kernel
 /// masks the keys that pad the last column tile, and starts loads of column tiles that are padding
 /// alone: those are left out. With score functions, and where warps share a tile's keys, each
-/// warp masks its own part of a tile, where that has a hidden key: the first one's are compared.
+/// warp masks its own part of a tile if that part has a hidden key; only the first warp's masks are
+/// compared.
 /// flash2's forward pass with Hopper's instructions computes the scores of the next tile before it
 /// adds P V of a tile to O: its tiles must come in that order. Its schedule has agents; only the
 /// first consumer records: its own steps, and the producer's loads that it waits for. It skips

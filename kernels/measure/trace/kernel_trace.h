@@ -62,7 +62,7 @@ struct KernelTrace {
   /// Resolution of the global timer: the smallest difference between its readings. Nothing if
   /// they are too far apart to tell it, as with only a few blocks.
   std::optional<Index> timer_step_ns;
-  std::vector<TracedBlock> blocks;  ///< in order of the grid
+  std::vector<TracedBlock> blocks;  ///< head by head
   std::vector<TracedRow> rows;
 
   Index end_ps() const;

@@ -136,34 +136,48 @@ TEST(TracePlan, NamesTheProgram) {
   EXPECT_EQ(kernels::plan_trace(run, 0, {"9.0"}).value().instructions, kernels::kTensorCores);
 }
 
-/// A traced launch is the plain one with hooks, whatever the switch.
-TEST(TracedPrograms, ArePlainOnesWithATrace) {
+/// Expects the traced launch to be the plain one with hooks, and all other launches to be the same.
+void expect_plain_programs(const ResolvedRun& run, const kernels::ProgramTarget& gpu) {
+  const auto plain = kernels::programs_of(run, gpu);
+  const auto traced = kernels::programs_of(run, gpu, /*traced=*/true);
+  ASSERT_EQ(plain.size(), traced.size());
+  for (std::size_t n = 0; n < plain.size(); ++n) {
+    kernels::BlockProgram block = traced[n].block;
+    std::string& expression = block.program.expression;
+    const std::string policy = "BlockTrace";
+    const std::size_t at = expression.find(policy);
+    if (at != std::string::npos) expression.replace(at, policy.size(), "NoTrace");
+    EXPECT_EQ(block.program, plain[n].block.program);
+    EXPECT_EQ(block.threads, plain[n].block.threads);
+    EXPECT_EQ(block.shared_bytes, plain[n].block.shared_bytes);
+    EXPECT_EQ(block.instructions, plain[n].block.instructions);
+    const std::string_view launch = kernels::kernel_of(run).pass(run.pass()).launch;
+    EXPECT_EQ(at != std::string::npos, traced[n].launch == launch);
+  }
+}
+
+TEST(TracedPrograms, ArePlainOnesAtEveryValueOfEverySwitch) {
   AttentionProblem problem;
   problem.N = problem.N_kv = 300;
   problem.d = 64;
   problem.dtype = DType::bf16;
   for (const kernels::ProgramTarget& gpu : {kernels::ProgramTarget{"8.0"}, {"9.0"}}) {
     for (const kernels::KnobCase& each : kernels::knob_cases()) {
-      const ResolvedRun run = kernels::run_on_gpu(kernels::run_of(each, problem, gpu), gpu);
-      if (kernels::check_program(run, gpu)) continue;
       std::ostringstream name;
       name << each << " on " << gpu.compute_capability;
       SCOPED_TRACE(name.str());
-      const auto plain = kernels::programs_of(run, gpu),
-                 traced = kernels::programs_of(run, gpu, true);
-      ASSERT_EQ(plain.size(), traced.size());
-      for (std::size_t n = 0; n < plain.size(); ++n) {
-        kernels::BlockProgram block = traced[n].block;
-        std::string& expression = block.program.expression;
-        const std::size_t at = expression.find("BlockTrace");
-        if (at != std::string::npos) expression.replace(at, 10, "NoTrace");
-        EXPECT_EQ(block.program, plain[n].block.program);
-        EXPECT_EQ(block.threads, plain[n].block.threads);
-        EXPECT_EQ(block.shared_bytes, plain[n].block.shared_bytes);
-        EXPECT_EQ(block.instructions, plain[n].block.instructions);
-        EXPECT_EQ(at != std::string::npos,
-                  traced[n].launch == kernels::kernel_of(run).pass(run.pass()).launch);
+      ResolvedRun in_own_tiles = kernel_run(each.kernel->name, problem, each.pass);
+      in_own_tiles.asked.switches = {{each.name, each.value}};
+      int compared = 0;
+      for (const ResolvedRun& asked : {kernels::run_of(each, problem, gpu), in_own_tiles}) {
+        const ResolvedRun run = kernels::run_on_gpu(asked, gpu);
+        if (kernels::supports(run, gpu) || kernels::check_program(run, gpu)) continue;
+        expect_plain_programs(run, gpu);
+        ++compared;
       }
+      const bool has_switch =
+          !kernels::find_knob(each.name)->hopper_only || gpu.has_hopper_instructions();
+      EXPECT_EQ(compared > 0, has_switch);
     }
   }
 }
